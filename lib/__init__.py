@@ -1,0 +1,1 @@
+"""What Survives Into Context: the thin library that the notebooks call."""
