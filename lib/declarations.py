@@ -9,6 +9,13 @@ READER = {"reader": ("str", "reader model's short name"), "precision": ("str", "
 DOC = {"doc_id": ("str", "retrieval unit: one passage")}
 INTERVAL = {"estimate": ("float?", "point estimate"), "ci_low": ("float?", "lower end of the 95 % interval"),
             "ci_high": ("float?", "upper end of the 95 % interval"), "n": ("int", "rows"), "clusters": ("int", "distinct questions")}
+SURVIVAL = {
+    "answer_in_context": ("int", "1: an answer stands in one packed snippet; undefined counts 0 (the published convention)"),
+    "answer_in_context_spaced": ("int", "the same with Unicode punctuation read as space"),
+    "answer_defined": ("bool", "whether the question has a span to look for"), "undefined_reason": ("str", "empty where defined"),
+    "answer_in_pool": ("int", "the same on all candidate snippets"), "answer_in_corpus": ("int", "the same on all passages of the scope"),
+    "gold_coverage": ("float?", "share of gold passages packed"), "all_gold_in_context": ("float?", "1: all of them"),
+    "gold_density": ("float?", "share of tokens from gold passages"), "n_tokens": ("int", "budget tokens packed"), "n_snippets": ("int", "snippets packed")}
 
 DECLARATIONS = {
     "questions": dict(format="parquet", key=["dataset", "qid"], meaning="one row a question", columns={
@@ -41,7 +48,8 @@ DECLARATIONS = {
         "n_tokens": ("int", "budget tokens charged"), "marginal_gain": ("float?", "what the pick added to the packer's own objective")}),
     "contexts": dict(format="parquet", key=["dataset", "qid", "pack_id", "policy", "budget"], meaning="the packed text a reader sees", columns={
         **QUESTION, **PACK, "context": ("str", "snippets joined by line breaks; may be empty"), "context_hash": ("str", "sha256 of the context"),
-        "n_tokens": ("int", "budget tokens of the joined text"), "n_snippets": ("int", "snippets packed"),
+        "n_tokens": ("int", "budget tokens charged: of the joined text and its last line break"),
+        "n_tokens_alone": ("int", "the snippets' tokens one by one, without line breaks"), "n_snippets": ("int", "snippets packed"),
         "certificate": ("float?", "value over an upper bound of the optimum, without the snippet cap; submod only")}),
     "answers": dict(format="parquet", key=["dataset", "qid", "context_hash", "reader", "precision"], meaning="what the reader said", columns={
         **QUESTION, "context_hash": ("str", "sha256 of the context"), **READER, "reader_id": ("str", "model, revision, decoding, prompt"),
@@ -49,30 +57,39 @@ DECLARATIONS = {
         "raw_text": ("str?", "what the model generated"), "em": ("float", "exact match"), "f1": ("float", "token F1"),
         "em_raw": ("float", "exact match before extraction"), "f1_raw": ("float", "token F1 before extraction"),
         "n_prompt_tokens": ("int", "the reader's own tokens in the prompt"), "n_new_tokens": ("int", "tokens generated")}),
+    "survival": dict(format="parquet", key=["dataset", "qid", "pack_id", "policy", "budget"], meaning="what survived into each packed context", columns={
+        **QUESTION, **PACK, **SURVIVAL}),
     "outcomes": dict(format="parquet", key=["dataset", "qid", "pack_id", "policy", "budget", "reader", "precision"],
                      meaning="one row a question, policy, budget and reader: everything measured", columns={
         **QUESTION, **PACK, **READER, "slice": ("str", "grouping"), "half": ("int", "0 or 1"), "question_type": ("str", "kind of question"),
-        "em": ("float?", "exact match"), "f1": ("float?", "token F1"), "f1_raw": ("float?", "token F1 before extraction"),
-        "answer_in_context": ("int", "1: an answer stands in one packed snippet; undefined counts 0 (published convention)"),
-        "answer_defined": ("bool", "whether answer-in-context is defined"), "undefined_reason": ("str", "empty where defined"),
-        "answer_in_pool": ("int", "the same on all candidate snippets"), "answer_in_corpus": ("int", "the same on the gold-bearing corpus"),
-        "gold_coverage": ("float?", "share of gold passages packed"), "all_gold_in_context": ("float?", "1: all of them"),
-        "gold_density": ("float?", "share of tokens from gold passages"), "recall_at_5": ("float?", "share of gold in the top 5"),
-        "all_gold_at_5": ("float?", "1: all gold in the top 5"), "n_tokens": ("int", "budget tokens packed"), "n_snippets": ("int", "snippets packed"),
+        "em": ("float?", "exact match"), "f1": ("float?", "token F1"), "f1_raw": ("float?", "token F1 before extraction"), **SURVIVAL,
+        "recall_at_5": ("float?", "share of gold in the pool's ranking, top 5"), "all_gold_at_5": ("float?", "1: all gold in its top 5"),
         "chosen": ("str?", "oracle rows: the policy the oracle took")}),
     "settings": dict(format="csv", key=["id"], meaning="what each pool_id and pack_id stands for", columns={
         "id": ("str", "pool_id or pack_id"), "kind": ("str", "pool or pack"), "settings": ("str", "all settings as JSON")}),
     "retrieval": dict(format="csv", key=["tier", "dataset", "scope", "ranker", "measure"], meaning="ranking measures, mean over questions", columns={
         "tier": ("str", "sample, real or paper"), "dataset": QUESTION["dataset"], "scope": ("str", "own or pooled"), "ranker": ("str", "ranker"),
         "measure": ("str", "name with cutoff"), **INTERVAL, "undefined": ("int", "questions left out and counted")}),
-    "policies": dict(format="csv", key=["tier", "dataset", "pack_id", "policy", "budget", "reader", "precision", "measure"],
+    "policies": dict(format="csv", key=["tier", "dataset", "pack_id", "policy", "budget", "reader", "precision", "half", "measure"],
                      meaning="each measure of each policy, mean over questions", columns={
-        "tier": ("str", "tier"), "dataset": QUESTION["dataset"], **PACK, **READER, "measure": ("str", "column of outcomes"), **INTERVAL,
-        "undefined": ("int", "questions left out and counted")}),
-    "contrasts": dict(format="csv", key=["tier", "dataset", "pack_id", "budget", "reader", "precision", "treatment", "control", "metric"],
+        "tier": ("str", "tier"), "dataset": QUESTION["dataset"], **PACK, **READER, "half": ("str", "0, 1 or all"),
+        "measure": ("str", "column of outcomes"), **INTERVAL, "undefined": ("int", "questions left out and counted")}),
+    "packing": dict(format="csv", key=["tier", "dataset", "pack_id", "policy", "budget", "half", "measure"],
+                    meaning="what survives into the packed context, mean over questions; no reader involved", columns={
+        "tier": ("str", "tier"), "dataset": QUESTION["dataset"], **PACK, "half": ("str", "0, 1 or all"), "measure": ("str", "column of survival"),
+        **INTERVAL, "undefined": ("int", "questions left out and counted")}),
+    "correlations": dict(format="csv", key=["tier", "dataset", "reader", "precision", "predictor", "outcome"],
+                         meaning="Pearson correlation over policy x question rows", columns={
+        "tier": ("str", "tier"), "dataset": ("str", "data set, or all"), **READER, "predictor": ("str", "diagnostic"), "outcome": ("str", "f1 or em"),
+        **INTERVAL}),
+    "conditional": dict(format="csv", key=["tier", "dataset", "reader", "precision", "condition", "holds", "measure"],
+                        meaning="mean answer quality where a condition holds and where it does not", columns={
+        "tier": ("str", "tier"), "dataset": QUESTION["dataset"], **READER, "condition": ("str", "indicator column"), "holds": ("int", "1 or 0"),
+        "measure": ("str", "f1 or em"), **INTERVAL}),
+    "contrasts": dict(format="csv", key=["tier", "dataset", "pack_id", "budget", "reader", "precision", "half", "treatment", "control", "metric"],
                       meaning="paired differences, treatment - control", columns={
         "tier": ("str", "tier"), "dataset": QUESTION["dataset"], "pack_id": PACK["pack_id"], "budget": PACK["budget"], **READER,
-        "treatment": ("str", "policy"), "control": ("str", "policy"), "metric": ("str", "column of outcomes"),
+        "half": ("str", "0, 1 or all"), "treatment": ("str", "policy"), "control": ("str", "policy"), "metric": ("str", "column of outcomes"),
         "delta": ("float", "mean of treatment - control"), "ci_low": INTERVAL["ci_low"], "ci_high": INTERVAL["ci_high"],
         "p_value": ("float", "two-sided, paired cluster bootstrap"), "p_holm": ("float", "Holm within data set, budget and reader"),
         "mde": ("float?", "minimum detectable effect at 80 % power"), "n": INTERVAL["n"], "clusters": INTERVAL["clusters"]}),

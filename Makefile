@@ -1,0 +1,46 @@
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+ENV := source .ci/env.sh;
+N ?= 0
+
+.PHONY: help env weights repro test real paper live record why compare bench lab
+
+help:            ## this list
+	@grep -E '^[a-z]+: .*## ' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+env:             ## set up .venv (skipped inside an activated environment that holds everything)
+	@$(ENV) python -c 'import sys; print("environment ready:", sys.version.split()[0])'
+
+weights: env     ## fetch the small models of the sample tier, checked by sha256 (MODELS="qwen2.5-coder-0.5b ..." for others)
+	@$(ENV) python -m lib.weights $(MODELS)
+
+repro: weights   ## environment, models, and the whole chain on the sample corpus
+	@$(ENV) dvc repro && echo "look at: notebooks/executed, figures/sample, data/results/sample"
+
+test: weights    ## force the whole sample chain, run the tests, check that the rebuild leaves no difference
+	@$(ENV) dvc repro --force && python -m pytest -q && python -m lib.compare --rebuilt HEAD
+
+real: weights    ## the chain on HotpotQA, 2Wiki and MuSiQue files in data/raw (skips with a reason without them)
+	@$(ENV) python -m lib.run_tier real
+
+paper: env       ## the published configuration: 500 questions x 3 seeds, Qwen2.5 readers, a GPU and the hub
+	@$(ENV) python -m lib.run_tier paper
+
+live: weights    ## ignore the recorded answers, generate N a reader (N=0: all) and print the agreement
+	@$(ENV) python -m lib.weights qwen2.5-coder-0.5b && python -m lib.record --live $(N)
+
+record: weights  ## write the recorded answers of the sample tier again (resumes)
+	@$(ENV) python -m lib.weights qwen2.5-coder-0.5b && python -m lib.record
+
+why: env         ## why each stage would run
+	@$(ENV) python -m lib.why
+
+compare: env     ## make compare A=rev B=rev: do two runs differ beyond their intervals?
+	@$(ENV) python -m lib.compare $(A) $(B)
+
+bench: env       ## speed and memory, side by side with peers
+	@$(ENV) python -m tests.bench
+
+lab: env         ## JupyterLab in notebooks/
+	@$(ENV) jupyter lab --notebook-dir=. notebooks

@@ -1,0 +1,109 @@
+"""Do two runs say the same? Tables key by key, text number by number.
+
+usage: python -m lib.compare A B              whether results of A and B differ beyond their intervals (A, B: a git revision or a folder)
+       python -m lib.compare --rebuilt [REV]  whether what a rebuild just wrote equals what REV (HEAD) holds, within rounding
+"""
+from __future__ import annotations
+
+import io
+import re
+import subprocess
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+
+import pandas as pd
+
+from lib.tables import ROOT, TABLES
+
+BUILT = ["data/results/sample", "figures/sample", "notebooks/executed"]
+NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+RELATIVE, ABSOLUTE = 0.02, 0.02  # another processor's last bits can flip a tie, a bootstrap draw, a rounded digit
+
+
+def folder_of(where: str) -> Path:
+    """``where`` itself if it is a folder, else the built files of that git revision in a temporary folder."""
+    if Path(where).is_dir():
+        return Path(where)
+    packed = subprocess.run(["git", "archive", where, "--", *BUILT], cwd=ROOT, capture_output=True)
+    if packed.returncode:
+        raise SystemExit(f"{where!r} is neither a folder nor a git revision that holds {', '.join(BUILT)}: {packed.stderr.decode().strip()}")
+    target = Path(tempfile.mkdtemp(prefix="compare-"))
+    with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as tar:
+        tar.extractall(target, filter="data")
+    return target
+
+
+def close(a: str, b: str) -> bool:
+    """Whether two texts agree but for numbers that differ by rounding."""
+    if NUMBER.split(a) != NUMBER.split(b):
+        return False
+    pairs = zip(NUMBER.findall(a), NUMBER.findall(b))
+    return all(x == y or abs(float(x) - float(y)) <= max(ABSOLUTE, RELATIVE * max(abs(float(x)), abs(float(y)))) for x, y in pairs)
+
+
+def table_differences(a: Path, b: Path) -> list[str]:
+    """Rows of two CSV tables that differ: absent keys, and values apart by more than rounding."""
+    table = TABLES[a.stem]
+    kinds = {c: "string" for c, (kind, _, _) in table.columns.items() if kind == "str"}
+    left, right = (pd.read_csv(p, dtype=kinds).set_index(list(table.key)) for p in (a, b))
+    lines = [f"{a.stem}: key {k} only {'before' if k in left.index else 'after'}" for k in left.index.symmetric_difference(right.index)]
+    both = left.index.intersection(right.index)
+    for column in left.columns.intersection(right.columns):
+        for key, x, y in zip(both, left.loc[both, column], right.loc[both, column]):
+            if not (pd.isna(x) and pd.isna(y)) and not close(str(x), str(y)):
+                lines.append(f"{a.stem}: {column} of {key} was {x}, is {y}")
+    return lines
+
+
+def rebuilt(revision: str) -> list[str]:
+    """Differences between ``revision`` and the working copy that rounding does not explain; [] when the rebuild leaves none."""
+    before, lines, bytes_apart = folder_of(revision), [], 0
+    names = {str(p.relative_to(base)) for base in (before, ROOT) for top in BUILT for p in (base / top).rglob("*") if p.is_file()
+             and p.name != ".gitignore" and ".partial." not in p.name}
+    for name in sorted(names):
+        a, b = before / name, ROOT / name
+        if not a.exists() or not b.exists():
+            lines.append(f"{name} is only {'in ' + revision if a.exists() else 'in the rebuild'}")
+        elif a.read_bytes() != b.read_bytes():
+            bytes_apart += 1
+            if a.suffix == ".csv":
+                lines += table_differences(a, b)
+            elif not close(a.read_text(encoding="utf-8"), b.read_text(encoding="utf-8")):
+                lines.append(f"{name} says something else than in {revision}")
+    print(f"rebuild against {revision}: {len(names)} files, {bytes_apart} differ in bytes, {len(lines)} beyond rounding")
+    return lines
+
+
+def beyond_intervals(a: Path, b: Path) -> list[str]:
+    """Results whose 95 % intervals in A and B do not overlap."""
+    lines = []
+    for path in sorted(a.rglob("*.csv")):
+        other = b / path.relative_to(a)
+        columns = TABLES[path.stem].columns if path.stem in TABLES else {}
+        if not other.exists() or "ci_low" not in columns:
+            continue
+        kinds = {c: "string" for c, (kind, _, _) in columns.items() if kind == "str"}
+        left, right = (pd.read_csv(p, dtype=kinds).set_index(list(TABLES[path.stem].key)) for p in (path, other))
+        both = left.join(right, how="inner", lsuffix="_a", rsuffix="_b")
+        apart = both[(both["ci_low_a"] > both["ci_high_b"]) | (both["ci_low_b"] > both["ci_high_a"])]
+        lines += [f"{path.stem}: {k}: [{r.ci_low_a:.3g}, {r.ci_high_a:.3g}] and [{r.ci_low_b:.3g}, {r.ci_high_b:.3g}]" for k, r in apart.iterrows()]
+    return lines
+
+
+def main(arguments: list[str]) -> int:
+    if arguments[:1] == ["--rebuilt"]:
+        lines = rebuilt(arguments[1] if len(arguments) > 1 else "HEAD")
+    elif len(arguments) == 2:
+        lines = beyond_intervals(*map(folder_of, arguments))
+        print(f"{arguments[0]} and {arguments[1]} differ beyond their intervals in {len(lines)} results")
+    else:
+        print(__doc__)
+        return 2
+    print("\n".join(lines[:50] + ([f"... and {len(lines) - 50} more"] if len(lines) > 50 else [])))
+    return int(bool(lines) and arguments[0] == "--rebuilt")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,117 @@
+"""Run one notebook as a pipeline stage: papermill, strict parameters, and an executed copy whose bytes do not change from run to run.
+
+usage: python -m lib.nbrun NOTEBOOK TIER FOLDER      e.g. python -m lib.nbrun 02_pack sample notebooks/executed
+
+The parameters are ``params.yaml[TIER][STAGE]`` (02_pack: stage ``pack``). Exit codes: 0 done, 1 a cell failed, 2 bad parameters.
+"""
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from pathlib import Path
+
+from lib.tables import ROOT, write_atomically
+
+ENVIRONMENT = {"TOKENIZERS_PARALLELISM": "false", "PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "2", "TQDM_MININTERVAL": "15",
+               "HF_HUB_DISABLE_TELEMETRY": "1", "MPLBACKEND": "Agg"}
+
+
+class ParameterError(ValueError):
+    """params.yaml and a notebook's parameters cell disagree."""
+
+
+def parameters(notebook: Path, tier: str, params: Path) -> dict:
+    """What params.yaml gives this notebook for ``tier``; an unknown name or a missing parameters cell is an error."""
+    import papermill
+    import yaml
+
+    stage = notebook.stem.split("_", 1)[1]
+    given = yaml.safe_load(params.read_text(encoding="utf-8")) or {}
+    if tier not in given:
+        raise ParameterError(f"{params.name} has no tier {tier!r}; it has {sorted(set(given) - {'tiers'})}")
+    if stage not in given[tier]:
+        raise ParameterError(f"{params.name} has no block {tier}.{stage}; it has {sorted(given[tier])}")
+    values = {"tier": tier, **(given[tier][stage] or {})}
+    declared = papermill.inspect_notebook(str(notebook))
+    if not declared:
+        raise ParameterError(f"{notebook.name} has no cell tagged 'parameters' with one name = value a line; papermill would ignore "
+                             f"{sorted(values)}. In JupyterLab: Property Inspector, Cell Tags, add 'parameters'")
+    unknown = sorted(set(values) - set(declared))
+    if unknown:
+        raise ParameterError(f"{params.name}: {tier}.{stage} sets {unknown}, which {notebook.name} does not declare; "
+                             f"its parameters are {sorted(declared)}")
+    return values
+
+
+def settled(nb):
+    """The executed notebook without whatever differs between two equal runs: timings, ids, progress bars, warnings on stderr."""
+    nb.metadata = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}, "language_info": {"name": "python"}}
+    for i, cell in enumerate(nb.cells):
+        cell["id"] = str(i)
+        tags = cell.metadata.get("tags") or []
+        cell["metadata"] = {"tags": list(tags)} if tags else {}
+        if cell.cell_type == "code":
+            cell["outputs"] = [_settled_output(o) for o in cell.outputs if _keeps(o)]
+    return nb
+
+
+def _keeps(output) -> bool:
+    progress = "application/vnd.jupyter.widget-view+json" in output.get("data", {})
+    return not progress and not (output.output_type == "stream" and output.name == "stderr")
+
+
+def _settled_output(output):
+    output.pop("metadata", None) if output.output_type == "stream" else output.update(metadata={})
+    for kind, content in output.get("data", {}).items():
+        if isinstance(content, str):
+            output["data"][kind] = re.sub(r"altair-viz-[0-9a-f]{32}", "altair-viz", content)
+    return output
+
+
+def run(notebook: Path, destination: Path, values: dict, timeout: int = 36_000) -> None:
+    """Execute ``notebook`` with ``values`` in a kernel whose folder is notebooks/, then write the settled copy in one step."""
+    import nbformat
+    import papermill
+    from traitlets.config import Config
+
+    for name, value in ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
+    partial = destination.with_suffix(".partial.ipynb")
+    destination.parent.mkdir(parents=True, exist_ok=True)
+    papermill.execute_notebook(str(notebook), str(partial), parameters=values, kernel_name="python3", progress_bar=False,
+                               execution_timeout=timeout, cwd=str(notebook.parent), log_output=False,
+                               stderr_file=sys.stderr, config=Config({"KernelManager": {"transport_encryption": "auto"}}))
+    text = nbformat.writes(settled(nbformat.read(partial, as_version=4)), indent=1) + "\n"
+    write_atomically(destination, lambda p: Path(p).write_text(text, encoding="utf-8"))
+    partial.unlink()
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("notebook")
+    parser.add_argument("tier")
+    parser.add_argument("folder")
+    parser.add_argument("--params", default=str(ROOT / "params.yaml"))
+    given = parser.parse_args(argv)
+    notebook = ROOT / "notebooks" / f"{given.notebook}.ipynb"
+    destination = ROOT / given.folder / notebook.name
+    try:
+        values = parameters(notebook, given.tier, Path(given.params))
+    except (ParameterError, FileNotFoundError) as error:
+        print(f"{given.notebook}: {error}", file=sys.stderr)
+        return 2
+    import papermill
+
+    try:
+        run(notebook, destination, values)
+    except papermill.PapermillExecutionError as error:
+        print(f"\nnotebooks/{notebook.name}: cell [{error.exec_count}] failed with {error.ename}: {error.evalue}\n"
+              f"the notebook as far as it got: {destination.with_suffix('.partial.ipynb').relative_to(ROOT)}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

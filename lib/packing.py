@@ -1,0 +1,184 @@
+"""Pack every question with every policy at every budget, under one setting: the one call behind notebook 02 (SPEC 3 and 4)."""
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lib import diagnostics, evidence, packers, retrieval, submodular, survival
+
+SETTING = {"scope": "own", "ranker": "dense", "depth": 5, "representation": "chunk", "min_tokens": 32, "rest": "alone",
+           "relevance": "overlap", "tokenizer": "smollm2-135m", "order": "rank", "cap": None, "exponent": 1.0, "stop": False,
+           "weights": list(submodular.PUBLISHED_WEIGHTS)}
+RELEVANCE = ("overlap", "idf", "title", "dense")
+
+
+def setting(**changes: Any) -> dict:
+    """The published setting with ``changes``; an unknown name or value is an error.
+
+    >>> setting(depth=10)["depth"]
+    10
+    """
+    unknown = set(changes) - set(SETTING)
+    if unknown:
+        raise ValueError(f"unknown packing settings {sorted(unknown)}; there are {sorted(SETTING)}")
+    made = SETTING | changes
+    if made["relevance"] not in RELEVANCE:
+        raise ValueError(f"relevance must be one of {RELEVANCE}, got {made['relevance']!r}")
+    return made
+
+
+def pool_id(s: dict) -> str:
+    """Names scope, ranker and depth."""
+    return f"{s['scope']}-{s['ranker']}-{s['depth']}"
+
+
+def pack_id(s: dict) -> str:
+    """Names a pool and what differs from the published setting; the settings table resolves it."""
+    short = {"min_tokens": "window", "rest": "rest", "relevance": "relevance", "tokenizer": "tokens", "order": "order", "cap": "cap", "exponent": "r", "stop": "stop",
+             "weights": "weights"}
+    changed = [f"{short[k]}={str(s[k]).replace(', ', '/').strip('[]')}" for k in short if s[k] != SETTING[k]]
+    return ".".join([pool_id(s), s["representation"], *changed])
+
+
+def relevance(question: str, rows: pd.DataFrame, s: dict, idf: dict, asked: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """Relevance of each snippet of ``rows`` in [0, 1], by the setting's rule. Shape (n,)."""
+    if s["relevance"] == "dense":
+        return np.clip(vectors @ asked, 0, 1)
+    texts = (rows["title"] + ". " + rows["text"]).tolist() if s["relevance"] == "title" else rows["text"].tolist()
+    return evidence.lexical_relevance(question, texts, idf if s["relevance"] == "idf" else {})
+
+
+class Bench:
+    """One data set laid out for packing: snippets and vectors are made once a pool and used by every setting on it."""
+
+    def __init__(self, questions, gold, documents, pools, rankings, encoder, cache=retrieval.ROOT / "data" / "cache" / "vectors"):
+        self.questions, self.gold, self.documents, self.pools, self.rankings = questions, gold, documents, pools, rankings
+        self.encoder, self.cache, self._cut = encoder, cache, {}
+        self.idf = evidence.document_idf(documents["text"].tolist())
+        self.asked = dict(zip(questions["qid"], retrieval.truncate(retrieval.embed(questions["question"].tolist(), encoder, cache))))
+
+    def cut(self, s: dict) -> tuple[pd.DataFrame, dict[str, np.ndarray]]:
+        """Snippets of every document that the setting's lists and the gold arm reach, with their vectors by snippet_id."""
+        key = (s["tokenizer"], s["min_tokens"], s["rest"], pool_id(s))
+        if key not in self._cut:
+            used = self.documents[self.documents["doc_id"].isin({*self.listed(s)["doc_id"], *self.gold["doc_id"]})]
+            cut = evidence.chunk(used, evidence.budget_tokenizer(s["tokenizer"]), s["min_tokens"], s["rest"]).merge(used[["doc_id", "title"]], on="doc_id")
+            vectors = retrieval.truncate(retrieval.embed(cut["text"].tolist(), self.encoder, self.cache))
+            self._cut[key] = cut, dict(zip(cut["snippet_id"], vectors))
+        return self._cut[key]
+
+    def listed(self, s: dict) -> pd.DataFrame:
+        """The rankings rows that make up the setting's pools."""
+        r = self.rankings
+        return r[(r["scope"] == s["scope"]) & (r["ranker"] == s["ranker"]) & (r["rank"] <= s["depth"])]
+
+    def snippets(self, s: dict) -> pd.DataFrame:
+        """The snippets table for a setting: the pool's candidates, and the gold passages' under pool_id ``gold``."""
+        cut, vectors = self.cut(s)
+        pool = self.listed(s)[["dataset", "qid", "doc_id", "rank"]].rename(columns={"rank": "doc_rank"}).assign(pool_id=pool_id(s))
+        chain = self.gold.sort_values(["qid", "hop", "doc_id"]).assign(doc_rank=lambda t: t.groupby("qid").cumcount() + 1, pool_id="gold")
+        rows = pd.concat([pool, chain[pool.columns]]).merge(cut.drop(columns="dataset"), on="doc_id")
+        question = dict(zip(self.questions["qid"], self.questions["question"]))
+        scored = [part.assign(relevance=relevance(question[q], part, s, self.idf, self.asked[q], np.stack([vectors[i] for i in part["snippet_id"]])))
+                  for (q, _), part in rows.groupby(["qid", "pool_id"], sort=False)]
+        return pd.concat(scored).assign(representation=s["representation"]).drop(columns="title").reset_index(drop=True)
+
+
+def _picks(c: packers.Candidates, policy: str, budget: int, s: dict) -> packers.Picks:
+    given = {"submod": {"exponent": s["exponent"], "cap": s["cap"], "weights": s["weights"]}, "naive": {"stop": s["stop"]}, "focused": {"stop": s["stop"]},
+             "mmr": {"stop": s["stop"]}}
+    return packers.pack(c, policy, budget, s["order"], **given.get(policy, {}))
+
+
+def _certificate(c: packers.Candidates, chosen: list[int], budget: int, weights) -> float:
+    f = packers.objective(c, weights)
+    bound = submodular.upper_bound(f, c.costs, budget, chosen)
+    return submodular.value(f, chosen) / bound if bound > 0 else 1.0
+
+
+def pack_all(bench: Bench, s: dict, policies: list[str], budgets: list[int]) -> dict[str, pd.DataFrame]:
+    """Tables snippets, packs, contexts and survival of one data set under one setting; every question x policy x budget has its row.
+
+    Raises ValueError when the joined text of any pack does not cost exactly the sum of its snippets in the budget tokenizer.
+    """
+    snippets, (_, vectors), name = bench.snippets(s), bench.cut(s), pack_id(s)
+    empty = snippets.iloc[:0]
+    groups = {k: v for k, v in snippets.groupby(["qid", "pool_id"], sort=False)}
+    packs, contexts = [], []
+    for q in bench.questions.itertuples():
+        made = {}
+        for kind in (pool_id(s), "gold"):
+            rows = groups.get((q.qid, kind), empty)
+            holds = np.array([survival.answer_in_context(q.answers, [t], q.question_type).value for t in rows["text"]], bool)
+            unit = np.stack([vectors[i] for i in rows["snippet_id"]]) if len(rows) else np.zeros((0, 1))
+            made[kind] = evidence.candidates(q.question, rows, unit, holds), dict(zip(rows["snippet_id"], zip(rows["text"], rows["doc_id"])))
+        for policy in policies:
+            c, look = made["gold" if policy == "gold" else pool_id(s)]
+            for budget in budgets:
+                picks = _picks(c, policy, budget, s)
+                key = (q.dataset, q.qid, name, policy, budget)
+                packs += [(*key, k, c.ids[i], look[c.ids[i]][1], int(c.costs[i]), gain) for k, (i, gain) in enumerate(picks)]
+                text = evidence.joined([look[c.ids[i]][0] for i, _ in picks])
+                certificate = _certificate(c, [i for i, _ in picks], budget, s["weights"]) if policy == "submod" and s["cap"] is None and c.ids else np.nan
+                contexts.append((*key, text, hashlib.sha256(text.encode()).hexdigest(), sum(int(c.costs[i]) for i, _ in picks), len(picks), certificate))
+    packs = pd.DataFrame(packs, columns=[*diagnostics.PACK_KEY, "position", "snippet_id", "doc_id", "n_tokens", "marginal_gain"])
+    contexts = pd.DataFrame(contexts, columns=[*diagnostics.PACK_KEY, "context", "context_hash", "n_tokens", "n_snippets", "certificate"])
+    contexts = _ledger(contexts, packs, snippets, s)
+    survived = _survive(bench, s, snippets, packs, contexts)
+    return {"snippets": snippets, "packs": packs, "contexts": contexts, "survival": survived}
+
+
+def _ledger(contexts: pd.DataFrame, packs: pd.DataFrame, snippets: pd.DataFrame, s: dict) -> pd.DataFrame:
+    """Check every joined text against its budget, and add what the snippets cost alone."""
+    count = evidence.budget_tokenizer(s["tokenizer"])
+    joined = np.array(count([t + evidence.SEPARATOR if t else "" for t in contexts["context"]]))
+    wrong = np.flatnonzero(joined != contexts["n_tokens"].to_numpy())
+    if len(wrong):
+        row = contexts.iloc[wrong[0]]
+        raise ValueError(f"tokenizer {s['tokenizer']!r} is refused: the snippets of question {row.qid} cost {row.n_tokens} tokens one by one but "
+                         f"{joined[wrong[0]]} joined; choose one that never merges across a line break (SmolLM2, Qwen2.5)")
+    unique = snippets.drop_duplicates("snippet_id")
+    alone = dict(zip(unique["snippet_id"], count(unique["text"].tolist())))
+    sums = packs.assign(alone=packs["snippet_id"].map(alone)).groupby(diagnostics.PACK_KEY)["alone"].sum().rename("n_tokens_alone").reset_index()
+    out = contexts.merge(sums, on=diagnostics.PACK_KEY, how="left")
+    return out.assign(n_tokens_alone=out["n_tokens_alone"].fillna(0).astype(int))
+
+
+def _survive(bench: Bench, s: dict, snippets: pd.DataFrame, packs: pd.DataFrame, contexts: pd.DataFrame) -> pd.DataFrame:
+    texts = bench.documents.set_index("doc_id")["text"]
+    if s["scope"] == "pooled":
+        everything = texts.tolist()
+        scope = {k: everything for k in zip(bench.questions["dataset"], bench.questions["qid"])}
+    else:
+        scope = {k: texts.loc[v].tolist() for k, v in bench.pools.groupby(["dataset", "qid"])["doc_id"]}
+    pool = snippets[snippets["pool_id"] == pool_id(s)].groupby(["dataset", "qid"])["text"].agg(list).to_dict()
+    in_corpus, in_pool = diagnostics.answers_within(bench.questions, scope), diagnostics.answers_within(bench.questions, pool)
+    return diagnostics.survive(bench.questions, bench.gold, diagnostics.snippet_lists(packs, snippets, contexts), in_pool, in_corpus)
+
+
+def settings_rows(settings: list[dict]) -> pd.DataFrame:
+    """The settings table: what each pool_id and pack_id stands for, as JSON."""
+    pools = {pool_id(s): {k: s[k] for k in ("scope", "ranker", "depth")} for s in settings} | {"gold": {"scope": "gold passages"}}
+    rows = [(k, "pool", json.dumps(v, sort_keys=True)) for k, v in pools.items()]
+    rows += [(pack_id(s), "pack", json.dumps(s, sort_keys=True)) for s in settings]
+    return pd.DataFrame(rows, columns=["id", "kind", "settings"]).drop_duplicates("id")
+
+
+def telling_question(questions: pd.DataFrame, survived: pd.DataFrame, name: str, budget: int) -> pd.Series:
+    """The first question of two or more hops, by id, on which the published packers disagree about the answer."""
+    rows = survived[(survived["pack_id"] == name) & (survived["budget"] == budget) & survived["policy"].isin(["naive", "focused", "mmr", "submod"])]
+    split = rows[rows["answer_defined"].astype(bool)].groupby(["dataset", "qid"])["answer_in_context"].nunique()
+    torn = questions.set_index(["dataset", "qid"]).loc[split[split == 2].index].query("n_hops >= 2").reset_index()
+    return (torn if len(torn) else questions).iloc[0]
+
+
+def example_rows(question: pd.Series, candidates: pd.DataFrame, documents: pd.DataFrame, gold: pd.DataFrame) -> pd.DataFrame:
+    """One question's candidates with title, is_gold and holds_answer, in first-stage order: what the worked example draws."""
+    mine = gold[(gold["dataset"] == question["dataset"]) & (gold["qid"] == question["qid"])]["doc_id"]
+    rows = candidates.merge(documents[["dataset", "doc_id", "title"]], on=["dataset", "doc_id"]).sort_values(["doc_rank", "position"])
+    holds = [bool(survival.answer_in_context(question["answers"], [t], question["question_type"]).value) for t in rows["text"]]
+    return rows.assign(is_gold=rows["doc_id"].isin(mine), holds_answer=holds).reset_index(drop=True)

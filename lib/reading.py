@@ -1,0 +1,77 @@
+"""Every context past every reader, each distinct prompt once; the answers table (SPEC 5 and 6)."""
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from lib import diagnostics, readers, scoring
+from lib.store import Store
+
+LOG = logging.getLogger("lib.reading")
+EMPTY = hashlib.sha256(b"").hexdigest()
+LEAST_AGREEMENT = 0.9
+
+
+def of_hash(qid: str) -> str:
+    """A fixed shuffle of questions, the same for every table and run."""
+    return hashlib.sha256(f"read:{qid}".encode()).hexdigest()
+
+
+def to_read(questions: pd.DataFrame, contexts: pd.DataFrame, policies: Sequence[str], budget: int, per_set: int = 0,
+            pack_id: str | None = None) -> pd.DataFrame:
+    """One row a question and policy to be read, closed book included, with its prompt.
+
+    Columns: dataset, qid, policy, question, answers, context, context_hash, prompt. ``pack_id`` defaults to the pack that holds every
+    budget (the main one); ``per_set`` > 0 keeps that many questions a data set, in the order of ``of_hash``.
+    """
+    if per_set:
+        shuffled = questions.assign(order=questions["qid"].map(of_hash)).sort_values(["dataset", "order"])
+        questions = shuffled.groupby("dataset").head(per_set)
+    pack_id = pack_id or contexts.groupby("pack_id")["budget"].nunique().idxmax()
+    used = contexts[(contexts["budget"] == budget) & (contexts["pack_id"] == pack_id) & contexts["policy"].isin(policies)]
+    absent = sorted(set(policies) - set(used["policy"]))
+    if absent:
+        raise ValueError(f"no contexts at budget {budget} for {absent}; notebook 02 packed {sorted(set(contexts['policy']))} at {sorted(set(contexts['budget']))}")
+    ask = questions[["dataset", "qid", "question", "answers"]]
+    shown = ask.merge(used[["dataset", "qid", "policy", "context", "context_hash"]], on=["dataset", "qid"])
+    shown = shown.assign(prompt=[readers.build_prompt(c, q) for c, q in zip(shown["context"], shown["question"])])
+    closed = ask.assign(policy=diagnostics.CLOSED_BOOK["policy"], context="", context_hash="closed_book")
+    closed = closed.assign(prompt=[readers.build_prompt("", q, "closed_book") for q in closed["question"]])
+    return pd.concat([shown, closed], ignore_index=True)
+
+
+def read_all(asked: pd.DataFrame, specs: Sequence[Mapping], store: Store, batch_size: int = 16) -> pd.DataFrame:
+    """The answers table: every row of ``asked`` (distinct contexts) past every reader, scored by its data set's own rule."""
+    distinct = asked.drop_duplicates(["dataset", "qid", "context_hash"])
+    parts = []
+    for spec in specs:
+        rows = pd.DataFrame(readers.read_prompts(distinct["prompt"].tolist(), spec, store, batch_size=batch_size))
+        part = pd.concat([distinct[["dataset", "qid", "context_hash", "answers"]].reset_index(drop=True), rows], axis=1)
+        full = readers.full_spec(spec)
+        parts.append(part.assign(reader=short_name(full["model"]), precision=full["precision"]))
+    return _scored(pd.concat(parts, ignore_index=True)).drop(columns="answers")
+
+
+def short_name(model: str) -> str:
+    """``Qwen/Qwen2.5-3B-Instruct`` -> ``Qwen2.5-3B-Instruct``: how a reader is called in tables."""
+    return model.rstrip("/").split("/")[-1]
+
+
+def _scored(rows: pd.DataFrame) -> pd.DataFrame:
+    rules = {d: scoring.rule_for(d) for d in rows["dataset"].unique()}
+    for suffix, column in (("", "prediction"), ("_raw", "raw_text")):
+        pairs = [scoring.score_answer(p, a, rules[d]) for p, a, d in zip(rows[column], rows["answers"], rows["dataset"])]
+        rows[f"em{suffix}"], rows[f"f1{suffix}"] = [p[0] for p in pairs], [p[1] for p in pairs]
+    return rows
+
+
+def check_live(asked: pd.DataFrame, spec: Mapping, store: Store, n: int = 40, seed: int = 0) -> None:
+    """Generate ``n`` random stored prompts again and compare; RuntimeError when fewer than nine in ten agree. The count goes to the log."""
+    found = readers.regenerate(asked["prompt"].tolist(), spec, store, n=n, seed=seed)
+    LOG.warning("%s: %d of %d answers generated live equal the recorded ones", short_name(spec["model"]), found["same"], found["n"])
+    if found["agreement"] < LEAST_AGREEMENT:
+        raise RuntimeError(f"only {found['same']} of {found['n']} answers of {spec['model']} generated live equal the recorded ones "
+                           f"(at least {LEAST_AGREEMENT:.0%} must); the weights, the prompt or the arithmetic differ. 'make live' shows which")

@@ -1,0 +1,94 @@
+"""The chain as DVC sees it: one stage a notebook, and exactly the lib modules that the notebook reaches.
+
+usage: python -m lib.stages           says where dvc.yaml disagrees (exit 1)
+       python -m lib.stages --write   rewrites dvc.yaml
+"""
+from __future__ import annotations
+
+import ast
+import json
+import re
+import sys
+from pathlib import Path
+
+from lib.declarations import DECLARATIONS
+from lib.tables import ROOT
+
+# notebook: (other dependencies, tables read, tables written, figures drawn); ${item.input} is the tier's corpus
+STAGES = {
+    "01_retrieve": (["${item.input}"], [], ["questions", "gold", "documents", "pools", "rankings", "retrieval"], ["retrieval"]),
+    "02_pack": ([], ["questions", "gold", "documents", "pools", "rankings"],
+                ["snippets", "packs", "contexts", "survival", "settings", "packing"], ["worked_example", "survival_curve"]),
+    "03_read": (["data/sample/recorded", "lib/prompts"], ["questions", "contexts", "settings"], ["answers"], ["f1_by_policy"]),
+    "04_diagnose": (["data/published"], ["questions", "gold", "rankings", "retrieval", "contexts", "survival", "packing", "settings", "answers"],
+                    ["outcomes", "policies", "contrasts", "waterfall", "claims", "correlations", "conditional"],
+                    ["waterfall", "conditional_means", "contrasts", "claims"]),
+}
+
+
+def code_of(path: Path) -> str:
+    """The Python source of a module or of a notebook's code cells."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".py":
+        return text
+    return "\n".join("".join(c["source"]) for c in json.loads(text)["cells"] if c["cell_type"] == "code")
+
+
+def imports(path: Path, seen: set[str] | None = None) -> set[str]:
+    """Every lib module that ``path`` reaches, also through imports inside functions, as paths relative to the root."""
+    seen = set() if seen is None else seen
+    for node in ast.walk(ast.parse(code_of(path))):
+        names = []
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "lib":
+            names = [node.module, *(f"{node.module}.{a.name}" for a in node.names)]
+        elif isinstance(node, ast.Import):
+            names = [a.name for a in node.names]
+        for name in names:
+            file = ROOT / (name.replace(".", "/") + ".py")
+            relative = name.replace(".", "/") + ".py"
+            if name.startswith("lib.") and file.is_file() and relative not in seen:
+                seen.add(relative)
+                imports(file, seen)
+    return seen
+
+
+def _table_file(name: str) -> str:
+    form = DECLARATIONS[name]["format"]
+    return f"data/{'derived' if form == 'parquet' else 'results'}/${{key}}/{name}.{form}"
+
+
+def stage(notebook: str) -> dict:
+    """The dvc.yaml entry of one notebook."""
+    other, reads, writes, figures = STAGES[notebook]
+    name = notebook.split("_", 1)[1]
+    modules = imports(ROOT / "notebooks" / f"{notebook}.ipynb") | imports(ROOT / "lib" / "nbrun.py") | {"lib/nbrun.py"}
+    outs: list = [_table_file(w) for w in writes if DECLARATIONS[w]["format"] == "parquet"]
+    outs += [{_table_file(w): {"cache": False}} for w in writes if DECLARATIONS[w]["format"] == "csv"]
+    outs += [{f"figures/${{key}}/{f}.{end}": {"cache": False}} for f in figures for end in ("vl.json", "svg")]
+    outs.append({f"${{item.executed}}/{notebook}.ipynb": {"cache": False}})
+    deps = [f"notebooks/{notebook}.ipynb", *other, *map(_table_file, reads), *sorted(modules)]
+    return {"foreach": "${tiers}", "do": {"cmd": f"python -m lib.nbrun {notebook} ${{key}} ${{item.executed}}",
+                                          "params": [f"${{key}}.{name}"], "deps": deps, "outs": outs}}
+
+
+def dvc_yaml() -> str:
+    """The whole of dvc.yaml."""
+    import yaml
+
+    text = yaml.safe_dump({"stages": {n.split("_", 1)[1]: stage(n) for n in STAGES}}, sort_keys=False, width=160)
+    return "# one stage a notebook; written by 'python -m lib.stages --write', which finds the lib modules each notebook reaches\n" + text
+
+
+def main(arguments: list[str]) -> int:
+    path, wanted = ROOT / "dvc.yaml", dvc_yaml()
+    if "--write" in arguments:
+        path.write_text(wanted, encoding="utf-8")
+        return 0
+    have = path.read_text(encoding="utf-8") if path.exists() else ""
+    for line in sorted(set(re.findall(r"^ +- .*$", wanted, re.M)) ^ set(re.findall(r"^ +- .*$", have, re.M))):
+        print(f"{'missing in' if line in wanted else 'no longer in'} dvc.yaml: {line.strip()}")
+    return int(have != wanted)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,154 @@
+"""From outcomes to the tables of results: means, paired contrasts, the waterfall, conditional means; all with clustered intervals (SPEC 8)."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+
+from lib import stats
+
+ARM = ["dataset", "pack_id", "policy", "budget", "reader", "precision"]
+PANEL = ["dataset", "pack_id", "budget", "reader", "precision"]
+STAGES = ("corpus", "pool", "context", "read")
+
+
+def halves(outcomes: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """("all", every row), ("0", the half where settings are chosen), ("1", the half that confirms)."""
+    yield "all", outcomes
+    for half in (0, 1):
+        yield str(half), outcomes[outcomes["half"] == half]
+
+
+def means(outcomes: pd.DataFrame, measures: Sequence[str], tier: str, resamples: int = 10_000, seed: int = 0) -> pd.DataFrame:
+    """The policies table: mean of each measure in each arm and half, with a 95 % interval over questions; missing values are counted.
+
+    ``answer_in_context_defined`` is answer_in_context over the questions where it is defined.
+    """
+    outcomes = outcomes.assign(answer_in_context_defined=outcomes["answer_in_context"].where(outcomes["answer_defined"]))
+    rows = []
+    for half, part in halves(outcomes):
+        for dataset, group in part.groupby("dataset"):
+            cells = group.melt(["qid", *ARM], list(measures), "measure").dropna(subset=["value"])
+            wide = cells.pivot_table(index="qid", columns=[*ARM, "measure"], values="value", observed=True)
+            asked = group.groupby(ARM)["qid"].nunique()
+            found = stats.paired_cluster_bootstraps(wide.to_numpy(float), wide.index, resamples=resamples, seed=seed) if len(wide) else []
+            for column, i in zip(wide.columns, found):
+                rows.append((tier, *column[:-1], half, column[-1], i.estimate, i.low, i.high, i.n, i.clusters, int(asked[column[:-1]] - i.n)))
+    return pd.DataFrame(rows, columns=["tier", *ARM, "half", "measure", "estimate", "ci_low", "ci_high", "n", "clusters", "undefined"])
+
+
+def contrasts(outcomes: pd.DataFrame, pairs: Iterable[tuple[str, str]], metrics: Sequence[str], tier: str, resamples: int = 10_000,
+              seed: int = 0) -> pd.DataFrame:
+    """The contrasts table: delta = treatment - control, paired by question, on every half; Holm over the pairs and metrics of one panel."""
+    pairs, rows = list(pairs), []
+    outcomes = outcomes.assign(answer_in_context_defined=outcomes["answer_in_context"].where(outcomes["answer_defined"]))
+    for half, part in halves(outcomes):
+        for panel, group in part.groupby(PANEL):
+            family = []
+            for metric in metrics:
+                wide = group.pivot(index="qid", columns="policy", values=metric)
+                present = [(t, c) for t, c in pairs if t in wide and c in wide and (wide[t] - wide[c]).notna().any()]
+                if not present:
+                    continue
+                deltas = np.column_stack([wide[t] - wide[c] for t, c in present]).astype(float)
+                found = stats.paired_cluster_bootstraps(deltas, wide.index, resamples=resamples, seed=seed)
+                for (t, c), i, d in zip(present, found, deltas.T):
+                    known = d[~np.isnan(d)]
+                    mde = stats.minimum_detectable_effect(known.std(ddof=1), len(known)) if len(known) > 1 and known.std() else np.nan
+                    family.append([tier, *panel, half, t, c, metric, i.estimate, i.low, i.high, i.p_value, mde, i.n, i.clusters])
+            adjusted = stats.holm([r[-4] for r in family]) if family else []
+            rows += [[*r[:-3], p, *r[-3:]] for r, p in zip(family, adjusted)]
+    return pd.DataFrame(rows, columns=["tier", *PANEL, "half", "treatment", "control", "metric", "delta", "ci_low", "ci_high", "p_value",
+                                       "p_holm", "mde", "n", "clusters"])
+
+
+def nested(outcomes: pd.DataFrame) -> pd.DataFrame:
+    """The waterfall's indicators per row, each the product of those before: corpus >= pool >= context >= read (EM). Defined answers only."""
+    rows = outcomes[outcomes["answer_defined"].astype(bool)]
+    corpus = rows["answer_in_corpus"].astype(float)
+    pool = corpus * rows["answer_in_pool"]
+    context = pool * rows["answer_in_context"]
+    return rows.assign(corpus=corpus, pool=pool, context=context, read=context * rows["em"])
+
+
+def waterfall(outcomes: pd.DataFrame, tier: str, resamples: int = 10_000, seed: int = 0) -> pd.DataFrame:
+    """Where answers are lost, stage by stage: ``share`` alive after each stage and ``lost`` there (losses add up to 1 - the last share)."""
+    rows = []
+    for arm, group in outcomes[outcomes["em"].notna()].groupby(ARM):
+        alive = nested(group)
+        if alive.empty:
+            continue
+        found = stats.paired_cluster_bootstraps(alive[list(STAGES)].to_numpy(float), alive["qid"], resamples=resamples, seed=seed)
+        before = 1.0
+        for order, (stage, i) in enumerate(zip(STAGES, found), 1):
+            rows.append((tier, *arm, stage, order, i.estimate, before - i.estimate, i.low, i.high, i.n, len(group) - len(alive)))
+            before = i.estimate
+    return pd.DataFrame(rows, columns=["tier", *ARM, "stage", "order", "share", "lost", "ci_low", "ci_high", "n", "undefined"])
+
+
+def conditional_means(outcomes: pd.DataFrame, by: str, measures: Sequence[str], tier: str, resamples: int = 10_000, seed: int = 0) -> pd.DataFrame:
+    """Mean of each measure where the indicator ``by`` is 1 and where it is 0, per data set and reader, rows of all policies pooled.
+
+    Columns: tier, dataset, reader, precision, condition (column), holds (0 or 1), measure, estimate, ci_low, ci_high, n, clusters.
+    """
+    rows = []
+    for (dataset, reader, precision), group in outcomes[outcomes["em"].notna()].groupby(["dataset", "reader", "precision"]):
+        for holds, part in group.groupby(by):
+            for measure in measures:
+                known = part.dropna(subset=[measure])
+                if len(known):
+                    i = stats.mean_interval(known[measure].astype(float), known["qid"], resamples=resamples, seed=seed)
+                    rows.append((tier, dataset, reader, precision, by, int(holds), measure, i.estimate, i.low, i.high, i.n, i.clusters))
+    return pd.DataFrame(rows, columns=["tier", "dataset", "reader", "precision", "condition", "holds", "measure", "estimate", "ci_low",
+                                       "ci_high", "n", "clusters"])
+
+
+def ranking_means(measured: pd.DataFrame, tier: str, resamples: int = 10_000, seed: int = 0) -> pd.DataFrame:
+    """The retrieval table: mean of each ranking measure per data set, scope and ranker; undefined questions counted."""
+    key = ["dataset", "scope", "ranker"]
+    measures = [c for c in measured if c not in ("qid", "n_gold", "n_negative", "in_rankings", *key)]
+    rows = []
+    for group_key, group in measured.groupby(key):
+        matrix = group[measures].to_numpy(float)
+        for measure, i in zip(measures, stats.paired_cluster_bootstraps(matrix, group["qid"], resamples=resamples, seed=seed)):
+            rows.append((tier, *group_key, measure, i.estimate, i.low, i.high, i.n, i.clusters, len(group) - i.n))
+    return pd.DataFrame(rows, columns=["tier", *key, "measure", "estimate", "ci_low", "ci_high", "n", "clusters", "undefined"])
+
+
+SURVIVAL_MEASURES = ("answer_in_context", "answer_in_context_defined", "answer_in_context_spaced", "answer_in_pool", "gold_coverage",
+                     "all_gold_in_context", "gold_density", "n_tokens")
+
+
+def survival_means(questions: pd.DataFrame, survived: pd.DataFrame, tier: str, resamples: int = 10_000, seed: int = 0) -> pd.DataFrame:
+    """The packing table: what survives, mean over questions, for every pack, policy, budget and half (no reader involved)."""
+    rows = survived.merge(questions[["dataset", "qid", "half"]], on=["dataset", "qid"]).assign(reader="none", precision="none")
+    rows["answer_in_pool"] = rows["answer_in_pool"].where(rows["answer_defined"])
+    return means(rows, SURVIVAL_MEASURES, tier, resamples, seed).drop(columns=["reader", "precision"])
+
+
+def correlations(outcomes: pd.DataFrame, predictors: Sequence[str], targets: Sequence[str], tier: str, resamples: int = 2_000, seed: int = 0) -> pd.DataFrame:
+    """Pearson correlation of each diagnostic with answer quality over policy x question rows, with a clustered interval.
+
+    Per data set and reader, and ``all`` data sets pooled. Columns: tier, dataset, reader, precision, predictor, outcome, estimate, ...
+    """
+    read, rows = outcomes[outcomes["em"].notna()], []
+    groups = [(k, g) for k, g in read.groupby(["dataset", "reader", "precision"])]
+    if read["dataset"].nunique() > 1:
+        groups += [(("all", *k), g) for k, g in read.groupby(["reader", "precision"])]
+    for key, group in groups:
+        clusters = (group["dataset"] + ":" + group["qid"]).to_numpy()
+        for predictor in predictors:
+            for target in targets:
+                i = stats.cluster_correlation(group[predictor].astype(float), group[target].astype(float), clusters, resamples=resamples, seed=seed)
+                rows.append((tier, *key, predictor, target, i.estimate, i.low, i.high, i.n, i.clusters))
+    return pd.DataFrame(rows, columns=["tier", "dataset", "reader", "precision", "predictor", "outcome", "estimate", "ci_low", "ci_high", "n", "clusters"])
+
+
+def reading_means(asked: pd.DataFrame, answers: pd.DataFrame, tier: str, resamples: int = 10_000, seed: int = 0) -> pd.DataFrame:
+    """Mean EM and F1 of each policy and reader: dataset, reader, precision, policy, measure, estimate, ci_low, ci_high, n, clusters."""
+    rows, out = asked[["dataset", "qid", "policy", "context_hash"]].merge(answers, on=["dataset", "qid", "context_hash"]), []
+    for key, group in rows.groupby(["dataset", "reader", "precision", "policy"]):
+        for measure, i in zip(("em", "f1"), stats.paired_cluster_bootstraps(group[["em", "f1"]].to_numpy(float), group["qid"], resamples=resamples, seed=seed)):
+            out.append((tier, *key, measure, i.estimate, i.low, i.high, i.n, i.clusters))
+    return pd.DataFrame(out, columns=["tier", "dataset", "reader", "precision", "policy", "measure", "estimate", "ci_low", "ci_high", "n", "clusters"])

@@ -1,0 +1,49 @@
+"""Why each stage would run: what changed since the lock, in words.
+
+usage: python -m lib.why
+"""
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+from lib.tables import ROOT
+
+WORDS = {"modified": "changed", "deleted": "is gone", "new": "is new"}
+
+
+def reasons(status: dict) -> list[str]:
+    """One line a stage with what changed, from the JSON of ``dvc status``."""
+    lines = []
+    for name, changes in status.items():
+        parts = []
+        for change in changes:
+            if not isinstance(change, dict):
+                parts.append(str(change))
+                continue
+            for kind, files in change.items():
+                told = [f"{file} {_said(what)}" for file, what in files.items()]
+                parts.append(f"{kind.removeprefix('changed ')}: {', '.join(told)}")
+        lines.append(f"{name} would run: " + "; ".join(parts))
+    return lines
+
+
+def _said(what) -> str:
+    if isinstance(what, dict):  # parameters are nested: {name: modified}
+        return ", ".join(f"{k} {_said(v)}" for k, v in what.items())
+    return WORDS.get(what, what)
+
+
+def main() -> int:
+    asked = subprocess.run([sys.executable, "-m", "dvc", "status", "--json"], cwd=ROOT, capture_output=True, text=True)
+    if asked.returncode:
+        print(asked.stderr.strip(), file=sys.stderr)
+        return asked.returncode
+    found = reasons(json.loads(asked.stdout))
+    print("\n".join(found) if found else "nothing would run: no input, parameter, notebook or module changed since the last run")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

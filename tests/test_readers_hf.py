@@ -1,0 +1,196 @@
+"""The transformers reader on a tiny random model made here, then on the real weights where they are at hand."""
+import shutil
+import sys
+
+import pytest
+
+from lib.reader_spec import ReaderError, build_prompt, extract_answer, prompt_prefixes, read_template
+from lib.readers import count_prompt_tokens, open_reader, read_prompts, regenerate
+from lib.store import Store
+from lib.weights import WeightsMissing, locate
+
+torch = pytest.importorskip("torch")
+CONTEXTS = ["Mina Holt was born in Ostley.\nThe mill stands on the river.", "The bridge is old.", "The north mill burned in 1921.\n" * 4, ""]
+QUESTIONS = ["Where was Mina Holt born?", "How old is the bridge?", "When did the north mill burn, and who built it anew?", "Who?"]
+PROMPTS = [build_prompt(context, question) for context, question in zip(CONTEXTS, QUESTIONS)]
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    """Folder of a random two-layer Qwen2 with a byte-level tokenizer, as a hub repository looks."""
+    from tokenizers import ByteLevelBPETokenizer
+    from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
+
+    folder = tmp_path_factory.mktemp("tiny")
+    bpe = ByteLevelBPETokenizer()
+    bpe.train_from_iterator([read_template("two_shot")] * 2 + CONTEXTS, vocab_size=400, special_tokens=["<end>"])
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=bpe._tokenizer, eos_token="<end>")
+    torch.manual_seed(0)
+    config = Qwen2Config(vocab_size=len(tokenizer), hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=4,
+                         num_key_value_heads=2, initializer_range=0.3, eos_token_id=0, bos_token_id=None)
+    Qwen2ForCausalLM(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def texts(reader, prompts):
+    return [answer.text for answer in reader.generate(prompts)]
+
+
+def reference(reader, prompt: str) -> str:
+    """What transformers' own greedy generation gives for one prompt alone, with the same stops."""
+    ids = torch.tensor([reader.tokenizer(prompt)["input_ids"]])
+    with torch.inference_mode():
+        out = reader.model.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=reader.max_new_tokens, do_sample=False,
+                                    eos_token_id=sorted(reader.stops), pad_token_id=0)
+    return reader.tokenizer.decode(out[0, ids.shape[1]:], skip_special_tokens=True)
+
+
+def test_a_batch_with_a_shared_beginning_gives_what_generation_alone_gives(tiny):
+    with open_reader({"model": str(tiny)}) as reader:
+        assert all(reader._shared(prompt, reader.tokenizer(prompt)["input_ids"]) > 100 for prompt in PROMPTS)
+        assert texts(reader, PROMPTS) == [reference(reader, prompt) for prompt in PROMPTS]
+
+
+def test_without_the_shared_beginning_the_answers_are_the_same(tiny):
+    with open_reader({"model": str(tiny)}) as reader:
+        shared = texts(reader, PROMPTS)
+        reader.prefixes = {}
+        assert texts(reader, PROMPTS) == shared
+
+
+def test_a_beginning_that_ends_inside_a_token_is_not_shared(tiny):
+    with open_reader({"model": str(tiny)}) as reader:
+        whole = reader.tokenizer(PROMPTS[0])["input_ids"]
+        for cut in range(1, 60):
+            first, rest = reader.tokenizer(PROMPTS[0][:cut])["input_ids"], reader.tokenizer(PROMPTS[0][cut:])["input_ids"]
+            reader.prefixes = {PROMPTS[0][:cut]: first}
+            assert reader._shared(PROMPTS[0], whole) == (len(first) if first + rest == whole else 0)
+        reader.prefixes = {"Answ": reader.tokenizer("Answ")["input_ids"]}
+        assert reader._shared(PROMPTS[0], whole) == 0, "'Answer' is one token here"
+        assert texts(reader, PROMPTS[:1]) == [reference(reader, PROMPTS[0])]
+
+
+def test_answers_depend_on_the_shared_beginning_and_on_the_context(tiny):
+    """The two tests above could pass on a model that ignores what it reads; this one says it does not."""
+    with open_reader({"model": str(tiny)}) as reader:
+        bare = [prompt.removeprefix(prompt_prefixes()[0]) for prompt in PROMPTS[:3]]
+        answers = texts(reader, PROMPTS[:3])
+        assert len(set(answers)) == 3 and set(answers).isdisjoint(texts(reader, bare))
+
+
+def test_a_stopped_row_leaves_the_batch_and_the_others_go_on(tiny):
+    with open_reader({"model": str(tiny)}) as reader:
+        whole = reader.generate(PROMPTS)
+        first = reader.tokenizer(PROMPTS[0])["input_ids"]
+        with torch.inference_mode():
+            token = int(reader.model(torch.tensor([first])).logits[0, -1].argmax())
+        reader.stops = {token}  # the first row stops at once
+        again = reader.generate(PROMPTS)
+        assert again[0].n_new_tokens == 1 < whole[0].n_new_tokens
+        assert [answer.text for answer in again] == [reference(reader, prompt) for prompt in PROMPTS]
+
+
+def test_every_token_with_a_newline_stops_and_the_end_token_too(tiny):
+    with open_reader({"model": str(tiny)}) as reader:
+        newline = set(reader.tokenizer("\n")["input_ids"]) | {0}
+        assert newline <= reader.stops
+        others = set(range(len(reader.tokenizer))) - reader.stops
+        assert others and not any("\n" in reader.tokenizer.decode([token]) for token in others)
+
+
+@pytest.mark.parametrize("limit", [1, 5])
+def test_no_answer_is_longer_than_asked(tiny, limit):
+    with open_reader({"model": str(tiny), "max_new_tokens": limit}) as reader:
+        answers = reader.generate(PROMPTS)
+    assert max(answer.n_new_tokens for answer in answers) == limit
+
+
+@pytest.mark.parametrize("precision, dtype", [("fp32", torch.float32), ("bf16", torch.bfloat16), ("fp16", torch.float16)])
+def test_each_precision_loads_from_a_folder_and_answers(tiny, precision, dtype):
+    with open_reader({"model": str(tiny), "precision": precision}) as reader:
+        assert {weight.dtype for weight in reader.model.parameters()} == {dtype}
+        assert all(answer.n_new_tokens > 0 for answer in reader.generate(PROMPTS))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_nf4_quantises_the_layers_and_answers(tiny):
+    bitsandbytes = pytest.importorskip("bitsandbytes")
+    with open_reader({"model": str(tiny), "precision": "nf4"}) as reader:
+        layers = [module for module in reader.model.modules() if isinstance(module, bitsandbytes.nn.Linear4bit)]
+        assert len(layers) == 14 and {layer.weight.quant_type for layer in layers} == {"nf4"}
+        assert all(answer.n_new_tokens > 0 for answer in reader.generate(PROMPTS))
+
+
+def test_nf4_without_bitsandbytes_is_one_clear_error(tiny, monkeypatch):
+    monkeypatch.setitem(sys.modules, "bitsandbytes", None)
+    with pytest.raises(ReaderError, match="nf4 needs a working bitsandbytes .* or choose precision bf16"):
+        open_reader({"model": str(tiny), "precision": "nf4"})
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a CUDA device")
+def test_cuda_without_a_device_is_one_clear_error(tiny):
+    with pytest.raises(ReaderError, match="finds no CUDA device; use device: cpu"):
+        open_reader({"model": str(tiny), "device": "cuda"})
+
+
+def test_a_hub_id_loads_from_the_hub_cache_at_its_revision(tiny, tmp_path, monkeypatch):
+    commit = "1" * 40
+    repository = tmp_path / "models--tiny--qwen2"
+    shutil.copytree(tiny, repository / "snapshots" / commit)
+    (repository / "refs").mkdir()
+    (repository / "refs" / "main").write_text(commit)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with open_reader({"model": "tiny/qwen2", "revision": commit}) as reader, open_reader({"model": str(tiny)}) as local:
+        assert reader.model is None, "opening a second reader frees the first"
+        expected = texts(local, PROMPTS)
+    with open_reader({"model": "tiny/qwen2", "revision": commit}) as reader:
+        assert texts(reader, PROMPTS) == expected
+
+
+def test_a_model_that_is_nowhere_is_one_clear_error(monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(ReaderError, match=r"'no/such-model' could not be loaded(.|\n)*smollm2-135m(.|\n)*HF_HUB_OFFLINE"):
+        open_reader({"model": "no/such-model"})
+
+
+def test_a_second_reader_frees_the_first_which_then_says_so(tiny):
+    first = open_reader({"model": str(tiny)})
+    with open_reader({"model": str(tiny)}):
+        with pytest.raises(ReaderError, match="was closed"):
+            first.generate(PROMPTS)
+
+
+def test_prompt_tokens_are_the_readers_own(tiny):
+    with open_reader({"model": str(tiny)}) as reader:
+        assert count_prompt_tokens(PROMPTS, {"model": str(tiny)}) == [answer.n_prompt_tokens for answer in reader.generate(PROMPTS)]
+
+
+def test_a_windowed_model_shares_no_beginning(tiny):
+    with open_reader({"model": str(tiny)}) as reader:
+        reader.model.config.layer_types = ["full_attention", "sliding_attention"]
+        assert type(reader)(reader.model, reader.tokenizer, 16, prompt_prefixes()).prefixes == {}
+
+
+def test_reading_and_regenerating_agree(tiny, tmp_path):
+    store, spec = Store(tmp_path / "recorded", tmp_path / "store"), {"model": str(tiny)}
+    rows = read_prompts(PROMPTS * 2, spec, store, batch_size=2)
+    assert rows[:4] == rows[4:]
+    assert regenerate(PROMPTS, {**spec, "backend": "replay"}, store, n=3)["agreement"] == 1.0
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("name, born", [("smollm2-135m", None), ("qwen2.5-coder-0.5b", "Ostley")])
+def test_real_weights_read_a_context_and_share_the_beginning(name, born):
+    try:
+        locate(name)
+    except WeightsMissing as error:
+        pytest.skip(str(error))
+    with open_reader({"model": name}) as reader:
+        shared = texts(reader, PROMPTS[:3])
+        reader.prefixes, fast = {}, reader.prefixes
+        assert len(fast) == len(prompt_prefixes())
+        assert texts(reader, PROMPTS[:3]) == shared
+    assert all(extract_answer(text) for text in shared)
+    assert born is None or extract_answer(shared[0]) == born
