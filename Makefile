@@ -19,7 +19,7 @@ repro: weights   ## environment, models, and the whole chain on the sample corpu
 	@$(ENV) dvc repro && echo "look at: notebooks/executed, figures/sample, data/results/sample"
 
 test: weights    ## force the whole sample chain, run the tests, check that the rebuild leaves no difference
-	@$(ENV) dvc repro --force && python -m pytest -q && python -m lib.compare --rebuilt HEAD
+	@$(ENV) rm -rf data/cache/live; dvc repro --force && python -m pytest -q && python -m lib.compare --rebuilt HEAD
 
 real: weights    ## the chain on HotpotQA, 2Wiki and MuSiQue files in data/raw (skips with a reason without them)
 	@$(ENV) python -m lib.run_tier real

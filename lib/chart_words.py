@@ -76,10 +76,11 @@ def counted(n: pd.Series | Sequence[int], noun: str = "questions") -> str:
 
 
 def counted_in(table: pd.DataFrame) -> str:
-    """`counted` for a table: its rows and, where they differ, the distinct questions they cluster in."""
+    """`counted` for a table: its data set where it is one, its rows and, where they differ, the questions they cluster in."""
+    where = f"{table['dataset'].iloc[0]} · " if "dataset" in table and table["dataset"].nunique() == 1 else ""
     if "clusters" not in table or (table["clusters"] == table["n"]).all():
-        return counted(table["n"])
-    return f"{counted(table['n'], 'rows')} of {counted(table['clusters']).removeprefix('n = ')}"
+        return where + counted(table["n"])
+    return f"{where}{counted(table['n'], 'rows')} of {counted(table['clusters']).removeprefix('n = ')}"
 
 
 def tier_of(table: pd.DataFrame, tier: str | None) -> str:

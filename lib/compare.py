@@ -43,12 +43,22 @@ def close(a: str, b: str) -> bool:
     return all(x == y or abs(float(x) - float(y)) <= max(ABSOLUTE, RELATIVE * max(abs(float(x)), abs(float(y)))) for x, y in pairs)
 
 
+def _keyed(path: Path) -> pd.DataFrame:
+    """A result table indexed by its key, its other columns as they stand."""
+    table = TABLES[path.stem]
+    kinds = {c: "string" for c, (kind, _, _) in table.columns.items() if kind == "str"}
+    df = pd.read_csv(path, dtype=kinds)
+    absent = [k for k in table.key if k not in df]
+    if absent:
+        raise SystemExit(f"{path}: key columns {absent} are missing; it is no table {path.stem} of today's lib/declarations.py")
+    return df.set_index(list(table.key))
+
+
 def table_differences(a: Path, b: Path) -> list[str]:
     """Rows of two CSV tables that differ: absent keys, and values apart by more than rounding."""
-    table = TABLES[a.stem]
-    kinds = {c: "string" for c, (kind, _, _) in table.columns.items() if kind == "str"}
-    left, right = (pd.read_csv(p, dtype=kinds).set_index(list(table.key)) for p in (a, b))
-    lines = [f"{a.stem}: key {k} only {'before' if k in left.index else 'after'}" for k in left.index.symmetric_difference(right.index)]
+    left, right = _keyed(a), _keyed(b)
+    lines = [f"{a.stem}: column {c} only {'before' if c in left else 'after'}" for c in left.columns.symmetric_difference(right.columns)]
+    lines += [f"{a.stem}: key {k} only {'before' if k in left.index else 'after'}" for k in left.index.symmetric_difference(right.index)]
     both = left.index.intersection(right.index)
     for column in left.columns.intersection(right.columns):
         for key, x, y in zip(both, left.loc[both, column], right.loc[both, column]):
@@ -61,14 +71,14 @@ def rebuilt(revision: str) -> list[str]:
     """Differences between ``revision`` and the working copy that rounding does not explain; [] when the rebuild leaves none."""
     before, lines, bytes_apart = folder_of(revision), [], 0
     names = {str(p.relative_to(base)) for base in (before, ROOT) for top in BUILT for p in (base / top).rglob("*") if p.is_file()
-             and p.name != ".gitignore" and ".partial." not in p.name}
+             and not p.name.startswith(".") and ".partial." not in p.name and p.suffix != ".png"}  # neither leftovers nor what git ignores
     for name in sorted(names):
         a, b = before / name, ROOT / name
         if not a.exists() or not b.exists():
             lines.append(f"{name} is only {'in ' + revision if a.exists() else 'in the rebuild'}")
         elif a.read_bytes() != b.read_bytes():
             bytes_apart += 1
-            if a.suffix == ".csv":
+            if a.suffix == ".csv" and a.stem in TABLES:
                 lines += table_differences(a, b)
             elif not close(a.read_text(encoding="utf-8"), b.read_text(encoding="utf-8")):
                 lines.append(f"{name} says something else than in {revision}")
@@ -79,25 +89,30 @@ def rebuilt(revision: str) -> list[str]:
 def beyond_intervals(a: Path, b: Path) -> list[str]:
     """Results whose 95 % intervals in A and B do not overlap."""
     lines = []
-    for path in sorted(a.rglob("*.csv")):
-        other = b / path.relative_to(a)
-        columns = TABLES[path.stem].columns if path.stem in TABLES else {}
-        if not other.exists() or "ci_low" not in columns:
-            continue
-        kinds = {c: "string" for c, (kind, _, _) in columns.items() if kind == "str"}
-        left, right = (pd.read_csv(p, dtype=kinds).set_index(list(TABLES[path.stem].key)) for p in (path, other))
-        both = left.join(right, how="inner", lsuffix="_a", rsuffix="_b")
+    for name, both in _paired(a, b).items():
         apart = both[(both["ci_low_a"] > both["ci_high_b"]) | (both["ci_low_b"] > both["ci_high_a"])]
-        lines += [f"{path.stem}: {k}: [{r.ci_low_a:.3g}, {r.ci_high_a:.3g}] and [{r.ci_low_b:.3g}, {r.ci_high_b:.3g}]" for k, r in apart.iterrows()]
+        lines += [f"{name}: {k}: [{r.ci_low_a:.3g}, {r.ci_high_a:.3g}] and [{r.ci_low_b:.3g}, {r.ci_high_b:.3g}]" for k, r in apart.iterrows()]
     return lines
+
+
+def _paired(a: Path, b: Path) -> dict[str, pd.DataFrame]:
+    """Results with an interval that both folders hold, by table; files are matched by name, since every such key holds the tier."""
+    with_interval = [name for name, table in TABLES.items() if table.format == "csv" and "ci_low" in table.columns]
+    found = {name: [[_keyed(p) for p in sorted(folder.rglob(f"{name}.csv"))] for folder in (a, b)] for name in with_interval}
+    return {name: pd.concat(left).join(pd.concat(right), how="inner", lsuffix="_a", rsuffix="_b")
+            for name, (left, right) in found.items() if left and right}
 
 
 def main(arguments: list[str]) -> int:
     if arguments[:1] == ["--rebuilt"]:
         lines = rebuilt(arguments[1] if len(arguments) > 1 else "HEAD")
     elif len(arguments) == 2:
-        lines = beyond_intervals(*map(folder_of, arguments))
-        print(f"{arguments[0]} and {arguments[1]} differ beyond their intervals in {len(lines)} results")
+        folders = [folder_of(a) for a in arguments]
+        compared = sum(map(len, _paired(*folders).values()))
+        if not compared:
+            raise SystemExit(f"{arguments[0]} and {arguments[1]} have no result in common: nothing was compared")
+        lines = beyond_intervals(*folders)
+        print(f"{arguments[0]} and {arguments[1]} differ beyond their intervals in {len(lines)} of {compared} results")
     else:
         print(__doc__)
         return 2

@@ -51,6 +51,9 @@ DECLARATIONS = {
         "n_tokens": ("int", "budget tokens charged: of the joined text and its last line break"),
         "n_tokens_alone": ("int", "the snippets' tokens one by one, without line breaks"), "n_snippets": ("int", "snippets packed"),
         "certificate": ("float?", "value over an upper bound of the optimum, without the snippet cap; submod only")}),
+    "readings": dict(format="parquet", key=["dataset", "qid", "pack_id", "policy", "budget"],
+                     meaning="which contexts were put before the readers, closed book (pack none, budget 0) included", columns={
+        **QUESTION, **PACK, "context_hash": ("str", "sha256 of the context, or closed_book")}),
     "answers": dict(format="parquet", key=["dataset", "qid", "context_hash", "reader", "precision"], meaning="what the reader said", columns={
         **QUESTION, "context_hash": ("str", "sha256 of the context"), **READER, "reader_id": ("str", "model, revision, decoding, prompt"),
         "prompt_hash": ("str", "sha256 of the whole prompt"), "prediction": ("str?", "answer after extraction; missing where only scores are kept"),
@@ -78,6 +81,12 @@ DECLARATIONS = {
                     meaning="what survives into the packed context, mean over questions; no reader involved", columns={
         "tier": ("str", "tier"), "dataset": QUESTION["dataset"], **PACK, "half": ("str", "0, 1 or all"), "measure": ("str", "column of survival"),
         **INTERVAL, "undefined": ("int", "questions left out and counted")}),
+    "choices": dict(format="csv", key=["tier", "dataset", "pack_id", "half", "policy", "measure"],
+                    meaning="every packing setting tried, beside the published column and the main setting", columns={
+        "tier": ("str", "tier"), "dataset": QUESTION["dataset"], "pack_id": PACK["pack_id"], "half": ("str", "0 (choose), 1 (confirm) or all"),
+        "policy": PACK["policy"], "measure": ("str", "column of survival"), "ours": ("float?", "mean over questions"), "ci_low": INTERVAL["ci_low"],
+        "ci_high": INTERVAL["ci_high"], "published": ("float?", "document 000, Table 6; HotpotQA only"), "difference": ("float?", "ours - published"),
+        "moved": ("float?", "ours - the main setting's"), "n": INTERVAL["n"]}),
     "correlations": dict(format="csv", key=["tier", "dataset", "reader", "precision", "predictor", "outcome"],
                          meaning="Pearson correlation over policy x question rows", columns={
         "tier": ("str", "tier"), "dataset": ("str", "data set, or all"), **READER, "predictor": ("str", "diagnostic"), "outcome": ("str", "f1 or em"),
@@ -98,8 +107,13 @@ DECLARATIONS = {
         "tier": ("str", "tier"), "dataset": QUESTION["dataset"], **PACK, **READER, "stage": ("str", "corpus, pool, context, read"),
         "order": ("int", "place in the chain"), "share": ("float", "share of defined questions still alive"), "lost": ("float", "share lost here"),
         "ci_low": INTERVAL["ci_low"], "ci_high": INTERVAL["ci_high"], "n": INTERVAL["n"], "undefined": ("int", "questions without a defined answer")}),
-    "claims": dict(format="csv", key=["claim", "tier"], meaning="published beside ours", columns={
-        "claim": ("str", "name"), "tier": ("str", "tier"), "source": ("str", "document and place"), "published": ("float?", "published value"),
+    "claims": dict(format="csv", key=["claim", "tier"], meaning="published beside ours (data/published/README.md)", columns={
+        "claim": ("str", "name"), "tier": ("str", "tier"), "source": ("str", "document and place"), "dataset": ("str", "published data set"),
+        "compared_with": ("str?", "our data set: the published one, or the corpus that stands in for it"),
+        "reader_needed": ("str?", "published reader and number format; missing where none is involved"), "reader": ("str?", "ours"),
+        "headline": ("bool", "drawn in the figure"), "published": ("float?", "published value"),
+        "published_low": ("float?", "published interval, lower end"), "published_high": ("float?", "published interval, upper end"),
+        "published_p": ("str?", "published p, as printed"), "effect": ("float?", "published effect: our half-width may be as large"),
         "ours": ("float?", "our value"), "ci_low": INTERVAL["ci_low"], "ci_high": INTERVAL["ci_high"], "difference": ("float?", "ours - published"),
-        "n": ("int?", "questions or rows"), "verdict": ("str", "reproduced, differs, inconclusive, not run"), "note": ("str?", "what differs in the set-up")}),
+        "n": ("int?", "questions or rows"), "verdict": ("str", "reproduced, differs, inconclusive, not run"), "note": ("str?", "what differs in the set-up, or why not run")}),
 }

@@ -11,17 +11,24 @@ CLOSED_BOOK = {"pack_id": "none", "policy": "closed_book", "budget": 0}
 
 
 def snippet_lists(packs: pd.DataFrame, snippets: pd.DataFrame, contexts: pd.DataFrame) -> pd.DataFrame:
-    """The contexts table with the lists of packed texts, doc_ids and tokens of each row, in reading order (empty lists where empty)."""
+    """The contexts table with the lists of packed texts, doc_ids and tokens of each row, in reading order (empty lists where empty).
+
+    Raises ValueError where a pack names an unknown snippet, or where its texts joined are not the context that a reader sees.
+    """
     text = snippets.drop_duplicates(["dataset", "snippet_id"])[["dataset", "snippet_id", "text"]]
     rows = packs.merge(text, on=["dataset", "snippet_id"], how="left", validate="many_to_one").sort_values([*PACK_KEY, "position"])
     if rows["text"].isna().any():
         lost = rows[rows["text"].isna()].iloc[0]
         raise ValueError(f"table packs names snippet {lost.snippet_id!r} ({lost.dataset}, {lost.qid}) that is not in table snippets; rerun 02")
     lists = rows.groupby(PACK_KEY, sort=False).agg(texts=("text", list), doc_ids=("doc_id", list), tokens=("n_tokens", list)).reset_index()
-    out = contexts[[*PACK_KEY, "n_tokens", "n_snippets"]].merge(lists, on=PACK_KEY, how="left", validate="one_to_one")
+    out = contexts[[*PACK_KEY, "context", "n_tokens", "n_snippets"]].merge(lists, on=PACK_KEY, how="left", validate="one_to_one")
     for column in ("texts", "doc_ids", "tokens"):
         out[column] = out[column].map(lambda v: v if isinstance(v, list) else [])
-    return out
+    other = out[out["texts"].map("\n".join) != out["context"]]
+    if len(other):
+        raise ValueError(f"the context of {tuple(other.iloc[0][PACK_KEY])} in table contexts is not what table packs names, joined; "
+                         "the metric would be computed on another text than the reader saw: rerun 02")
+    return out.drop(columns="context")
 
 
 def answers_within(questions: pd.DataFrame, texts_by_question: dict, spaced: bool = False) -> pd.Series:
@@ -62,15 +69,21 @@ def closed_book_rows(questions: pd.DataFrame) -> pd.DataFrame:
     return survive(questions, none, empty, nothing, nothing)
 
 
-def join(questions: pd.DataFrame, survived: pd.DataFrame, contexts: pd.DataFrame, answers: pd.DataFrame, retrieved: pd.DataFrame) -> pd.DataFrame:
-    """The outcomes table: survival x answers (by question and context hash) x retrieval measures of the pool's own ranking.
+def join(questions: pd.DataFrame, survived: pd.DataFrame, readings: pd.DataFrame, answers: pd.DataFrame, retrieved: pd.DataFrame) -> pd.DataFrame:
+    """The outcomes table: survival x readings x answers x retrieval measures of the pool's own ranking.
 
-    A context that no reader saw keeps one row with reader ``none`` and missing EM and F1. ``retrieved``: dataset, qid, pack_id,
+    A context that was not put before a reader keeps one row with reader ``none`` and missing EM and F1, also where the same text was
+    read in another arm: a mean over the few that coincide would be a mean over chosen questions. ``retrieved``: dataset, qid, pack_id,
     recall_at_5, all_gold_at_5.
     """
-    hashed = survived.merge(contexts[[*PACK_KEY, "context_hash"]], on=PACK_KEY, how="left", validate="one_to_one")
+    hashed = survived.merge(readings, on=PACK_KEY, how="left", validate="one_to_one")
     read = answers[["dataset", "qid", "context_hash", "reader", "precision", "em", "f1", "f1_raw"]]
     out = hashed.merge(read, on=["dataset", "qid", "context_hash"], how="left")
+    silent = out["context_hash"].notna() & out["reader"].isna()
+    if silent.any():
+        row = out[silent].iloc[0]
+        raise ValueError(f"question {row.qid} ({row.dataset}), policy {row.policy}: its context was put before the readers but table answers has no "
+                         f"answer ({int(silent.sum())} such rows); rerun notebook 03")
     out = out.fillna({"reader": NO_READER["reader"], "precision": NO_READER["precision"]}).drop(columns="context_hash")
     out = out.merge(questions[["dataset", "qid", "slice", "half", "question_type"]], on=["dataset", "qid"], validate="many_to_one")
     out = out.merge(retrieved, on=["dataset", "qid", "pack_id"], how="left", validate="many_to_one")

@@ -19,7 +19,7 @@ SEPARATOR = "\n"
 def budget_tokenizer(name: str) -> Count:
     """A function that counts tokens of many texts with the named tokenizer (weights registry name, folder or hub id).
 
-    Raises WeightsMissing when it is not to be had, ValueError when its counts do not add up (see ``check_additive``).
+    Raises WeightsMissing when it is not to be had. Whether its counts add up is for ``check_additive`` to say, on real joins.
     """
     from tokenizers import Tokenizer
 
@@ -66,7 +66,7 @@ def windows(sentences: Sequence[Sequence[int]], lengths: Sequence[int], min_toke
     if rest not in ("alone", "merged"):
         raise ValueError(f"rest must be 'alone' or 'merged', got {rest!r}")
     spans, start, held = [], None, 0
-    for (a, b), n in zip(sentences, lengths):
+    for (a, b), n in zip(sentences, lengths, strict=True):
         start, held = (a if start is None else start), held + n
         if held >= min_tokens:
             spans.append((start, b))
@@ -99,12 +99,12 @@ def _terms(passage: str) -> frozenset[str]:
 def lexical_relevance(question: str, snippets: Sequence[str], idf: dict[str, float]) -> np.ndarray:
     """Share of the question's distinct content terms, weighted by ``idf`` (1 where absent), that each snippet
     holds. Shape (n,), [0, 1]; 0 for a question without content terms."""
-    terms = set(text.content_terms(question))
+    terms = list(dict.fromkeys(text.content_terms(question)))  # a fixed order: float sums over a set change with the hash seed
     total = sum(idf.get(t, 1.0) for t in terms)
     if not total:
         return np.zeros(len(snippets))
-    have = [terms & _terms(s) for s in snippets]
-    return np.array([sum(idf.get(t, 1.0) for t in h) / total for h in have])
+    have = [_terms(s) for s in snippets]
+    return np.array([sum(idf.get(t, 1.0) for t in terms if t in h) / total for h in have], float)
 
 
 def document_idf(texts: Sequence[str]) -> dict[str, float]:
@@ -121,12 +121,19 @@ def term_matrix(question: str, snippets: Sequence[str]) -> np.ndarray:
 
 
 def candidates(question: str, snippets: pd.DataFrame, vectors: np.ndarray, holds_answer: np.ndarray | None = None) -> packers.Candidates:
-    """One question's rows of the snippets table, in first-stage order, as arrays for the packers; vectors (n, d) are unit rows."""
-    order = np.lexsort((snippets["position"], snippets["doc_rank"]))
+    """One question's rows of the snippets table, in first-stage order, as arrays for the packers; vectors (n, d) are unit rows.
+
+    Raises ValueError unless there is one vector a row. First-stage order: document rank, place in the document, id.
+    """
+    if len(vectors) != len(snippets):
+        raise ValueError(f"{len(snippets)} snippets need as many vectors, got {len(vectors)}")
+    names = np.unique(snippets["snippet_id"].to_numpy(str), return_inverse=True)[1]
+    order = np.lexsort((names, snippets["position"], snippets["doc_rank"]))
     rows = snippets.iloc[order]
     unit = np.asarray(vectors, float)[order]
+    similarity = np.clip(np.round(unit @ unit.T, 12), 0, 1)  # rounded: the last bits depend on a row's place in the matrix
     return packers.Candidates(
         qid=str(rows["qid"].iloc[0]) if len(rows) else "", ids=tuple(rows["snippet_id"]), relevance=rows["relevance"].to_numpy(float),
-        costs=rows["n_tokens"].to_numpy(float), terms=term_matrix(question, rows["text"].tolist()), similarity=np.clip(unit @ unit.T, 0, 1),
+        costs=rows["n_tokens"].to_numpy(float), terms=term_matrix(question, rows["text"].tolist()), similarity=similarity,
         document=pd.factorize(rows["doc_id"])[0], doc_rank=rows["doc_rank"].to_numpy(int), position=rows["position"].to_numpy(int),
         holds_answer=None if holds_answer is None else np.asarray(holds_answer, bool)[order])

@@ -29,6 +29,10 @@ class _Place(NamedTuple):
         return HEAD + ROW * (self.rows[rank] + 0.5)
 
     @property
+    def narrow(self) -> bool:
+        return len(self.columns) > 6
+
+    @property
     def foot(self) -> float:
         return HEAD + ROW * len(self.rows) + 24
 
@@ -120,10 +124,11 @@ def _bars(bars: pd.DataFrame, place: _Place) -> list[alt.Chart]:
     box = {"x2": "right:Q", "y2": "bottom:Q"}
     full = base.transform_filter("datum.filled").mark_rect(opacity=0.92).encode(**box)
     hollow = base.transform_filter("!datum.filled").mark_rect(filled=False, strokeWidth=1, opacity=0.5).encode(**box)
-    bright, dark = (bars.assign(colour=PAPER)[bars["answer"] & bars["filled"]], bars[bars["answer"] & ~bars["filled"]])
-    stars = [alt.Chart(part).mark_point(shape=STAR, size=130, filled=True, opacity=1).encode(
-        color=alt.Color("colour:N", scale=None), **_xy(place, "star", "middle")) for part in (bright, dark) if len(part)]
-    return [full, hollow, *stars]
+    held = bars[bars["answer"]]
+    held = held.assign(inside=held["colour"].where(~held["filled"], PAPER))  # white on a kept snippet, edged where that is narrower than a star
+    stars = alt.Chart(held).mark_point(shape=STAR, size=140, filled=True, opacity=1, strokeWidth=0.8).encode(
+        fill=alt.Fill("inside:N", scale=None), stroke=alt.Stroke("colour:N", scale=None), **_xy(place, "star", "middle"))
+    return [full, hollow, *([stars] if len(held) else [])]
 
 
 def _gold_rows(got: pd.DataFrame, place: _Place) -> alt.Chart:
@@ -156,7 +161,8 @@ def _heads(got: pd.DataFrame, kept: pd.DataFrame, place: _Place, budget: int) ->
     names, fates = [], []
     for column in place.columns:
         has = found if column == RETRIEVED else kept.loc[kept["policy"] == column, "holds_answer"].any()
-        word = ("answer found" if has else "answer missed") if column == RETRIEVED else ("answer kept" if has else "answer lost")
+        word = ("found" if has else "missed") if column == RETRIEVED else ("kept" if has else "lost")
+        word = word if place.narrow else f"answer {word}"
         names.append({"x": place.left(column), "y": HEAD - 32, "text": column, "colour": _colour(column)})
         fates.append({"x": place.left(column), "y": HEAD - 14, "text": word, "colour": INK if has else MUTED, "has": has})
     weights = [[f for f in fates if f["has"]], [f for f in fates if not f["has"]]]
@@ -171,7 +177,7 @@ def _budget(kept: pd.DataFrame, place: _Place, budget: int) -> list[alt.Chart]:
               "bottom": place.foot + BAR / 2 + 3} for p in place.columns[1:]]
     box = alt.Chart(pd.DataFrame(boxes)).mark_rect(filled=False, stroke=MUTED, strokeWidth=1, cornerRadius=2).encode(
         x2="right:Q", y2="bottom:Q", **_xy(place, "left", "top"))
-    sums = [{"x": place.left(p) - 2, "y": place.foot + 21, "text": f"{used[p]} of {budget} tokens", "colour": MUTED} for p in place.columns[1:]]
+    sums = [{"x": place.left(p) - 2, "y": place.foot + 21, "text": f"{used[p]} of {budget}{'' if place.narrow else ' tokens'}", "colour": MUTED} for p in place.columns[1:]]
     return [box, _texts(sums, place, baseline="middle", fontSize=10.5)]
 
 

@@ -11,13 +11,16 @@ from lib.charts import INK, LOOKS, MUTED, PAPER, PERCENT, PUBLISHED, SPARE, Char
 
 WIDTH, HEIGHT = 560, 360
 LETTERS = 14.5  # pixels one line of label text takes
+COUNTED = {"answer_in_context": "Share of questions whose answer survives packing; where no answer is defined it counts as lost",
+           "answer_in_context_defined": "Share of questions with a defined answer whose answer survives packing"}
 
 
 def survival_curve(table: pd.DataFrame, ceiling: Mapping[str, float], tier: str | None = None, *, treatment: str = "submod",
                    control: str = "naive", budget: int = 160, contrast: Mapping[str, float] | None = None) -> alt.LayerChart:
     """Share of questions whose answer survives packing, against the budget: a line and a band a policy, under the pool's ceiling.
 
-    ``table``: policy, budget, estimate, ci_low, ci_high, n (shares in [0, 1]; budget 0, closed book, holds no context and is left out).
+    ``table``: policy, budget, estimate, ci_low, ci_high, n, and where known measure, dataset, tier (shares in [0, 1]; budget 0, closed
+    book, holds no context and is left out).
     ``ceiling``: estimate, low, high: share whose answer stands in the candidate pool. ``contrast`` (delta, ci_low, ci_high of
     treatment - control at ``budget``) decides the title; without it only intervals that do not touch do. Raises ChartError.
     """
@@ -34,12 +37,12 @@ def survival_curve(table: pd.DataFrame, ceiling: Mapping[str, float], tier: str 
     x = alt.X("budget:Q", title="Budget: tokens the evidence may use", scale=alt.Scale(domain=_ends(df), nice=False, zero=False),
               axis=alt.Axis(values=sorted(set(df["budget"])), grid=False, format="d"))
     y = alt.Y("ci_low:Q", title=None, scale=alt.Scale(domain=[low, high], nice=False, zero=False), axis=PERCENT)
-    layers = [*_ceiling(top, df), *_reader(here, treatment, budget, low), *_intervals(df, x, y, (treatment, control)), *_lines(df),
+    layers = [*_ceiling(top, df), *_reader(here, treatment, budget, low), *_intervals(df, x, y, {treatment, control}), *_lines(df),
               *_gap(df, treatment, top, budget, high - low), *_names(df, low, high)]
     title = words.headed(
         _finding(here, treatment, control, budget, contrast),
-        "Share of questions whose answer survives packing; where no answer is defined it counts as lost",
-        f"{words.counted(df['n'])} · bands and bars: 95{words.GAP}% bootstrap intervals over questions · {words.tier_of(table, tier)}")
+        COUNTED.get(df["measure"].iloc[0] if "measure" in df else "", "Share of questions whose answer survives packing"),
+        f"{words.counted_in(df)} · bands and bars: 95{words.GAP}% bootstrap intervals over questions · {words.tier_of(table, tier)}")
     return alt.layer(*layers).properties(width=WIDTH, height=HEIGHT, title=title)
 
 
@@ -70,8 +73,9 @@ def _ceiling(top: Mapping[str, float], df: pd.DataFrame) -> list[alt.Chart]:
     base = alt.Chart(pd.DataFrame([{**top, "left": left, "right": right, "label": label}]))
     band = base.mark_rect(color=INK, opacity=0.07).encode(x="left:Q", x2="right:Q", y="low:Q", y2="high:Q")
     rule = base.mark_rule(color=INK, strokeWidth=1.4).encode(x="left:Q", x2="right:Q", y="estimate:Q")
-    text = base.mark_text(align="left", baseline="bottom", dx=1, dy=-6, fontWeight="bold", fontSize=12)
-    return [band, rule, text.encode(x="left:Q", y="high:Q", text="label:N")]
+    look = {"align": "left", "baseline": "bottom", "dx": 1, "dy": -6, "fontWeight": "bold", "fontSize": 12}
+    texts = [base.mark_text(**look, **halo).encode(x="left:Q", y="high:Q", text="label:N") for halo in ({"stroke": PAPER, "strokeWidth": 4}, {})]
+    return [band, rule, *texts]
 
 
 def _reader(here: pd.DataFrame, treatment: str, budget: int, low: float) -> list[alt.Chart]:
@@ -81,9 +85,10 @@ def _reader(here: pd.DataFrame, treatment: str, budget: int, low: float) -> list
             base.mark_text(align="left", baseline="bottom", dx=6, dy=-6, color=MUTED, fontSize=11).encode(y="foot:Q", text="label:N")]
 
 
-def _intervals(df: pd.DataFrame, x: alt.X, y: alt.Y, compared: tuple[str, str]) -> list[alt.Chart]:
+def _intervals(df: pd.DataFrame, x: alt.X, y: alt.Y, compared: set[str]) -> list[alt.Chart]:
     """Bands for the two policies compared; slim bars beside the points for the others, since more than two bands are mud."""
     names = in_order(df["policy"])
+    compared = compared if df["budget"].nunique() > 1 else set()  # a band needs two points
     colour = alt.Color("policy:N", scale=scale_of("colour", names), legend=None)
     others = [p for p in names if p not in compared]
     step = (_ends(df)[1] - _ends(df)[0]) * 3 / WIDTH  # three pixels

@@ -81,7 +81,7 @@ def retrieval_lines(table: pd.DataFrame, tier: str | None = None) -> alt.VConcat
     low = max(0.0, int(df["ci_low"].min() * 10) / 10)
     rows = [alt.hconcat(*[_panel(df[(df["scope"] == s) & (df["kind"] == kind)], f"{kind} at k, {s}", low, width) for s in scopes], spacing=66)
             for kind in kinds]
-    title = words.headed(_deepest(df, scopes, kinds[0]), f"Mean over questions, by cutoff k · {words.counted(df['n'])} · bands: 95{words.GAP}% "
+    title = words.headed(_deepest(df, scopes, kinds[0]), f"Mean over questions, by cutoff k · {words.counted_in(df)} · bands: 95{words.GAP}% "
                          f"bootstrap intervals · {words.tier_of(df, tier)}", width=720)
     return alt.vconcat(*rows, spacing=26).properties(title=title)
 

@@ -1,14 +1,13 @@
 """All data sets of one tier: paths resolved from the repository's root, absent ones skipped with a reason, tables joined."""
 from __future__ import annotations
 
-from pathlib import Path
-
 import pandas as pd
 
 from lib import datasets
 from lib.tables import ROOT
 
 KINDS = ("questions", "gold", "documents", "pools")
+FILES = ("path", "questions", "documents", "gold", "pools", "rankings", "aliases")  # keys of a source that name files
 
 
 def resolved(source: dict) -> dict:
@@ -16,22 +15,23 @@ def resolved(source: dict) -> dict:
     def absolute(value):
         return [absolute(v) for v in value] if isinstance(value, list) else str(ROOT / value)
 
-    keys = {"path", "aliases", "questions", "documents", "gold", "pools", "rankings"}
-    return {k: absolute(v) if k in keys else v for k, v in source.items()}
+    return {k: absolute(v) if k in FILES and v else v for k, v in source.items()}
 
 
 def missing_files(source: dict) -> list[str]:
     """The files a source names that are not there, relative to the root."""
-    paths = source.get("path", [])
-    return [p for p in ([paths] if isinstance(paths, str) else paths) if not (ROOT / p).exists()]
+    named = [source[key] for key in FILES if source.get(key)]
+    paths = [p for value in named for p in (value if isinstance(value, list) else [value])]
+    return [str(p) for p in paths if not (ROOT / p).exists()]
 
 
 def load_all(sources: dict[str, dict]) -> tuple[dict[str, pd.DataFrame], dict[str, str], dict[str, dict]]:
     """(tables, skipped, reports) of every data set named in params.yaml.
 
-    A data set whose files are absent is skipped with its reason; FileNotFoundError when that leaves none.
+    A data set whose files are absent is skipped with its reason; FileNotFoundError when that leaves none. The tables have ``rankings``
+    only where somebody brought some.
     """
-    parts: dict[str, list[pd.DataFrame]] = {k: [] for k in KINDS}
+    parts: dict[str, list[pd.DataFrame]] = {k: [] for k in (*KINDS, "rankings")}
     skipped, reports = {}, {}
     for name, source in sources.items():
         absent = missing_files(source)
@@ -40,8 +40,8 @@ def load_all(sources: dict[str, dict]) -> tuple[dict[str, pd.DataFrame], dict[st
             continue
         loaded = datasets.load(name, resolved(source))
         reports[name] = loaded["report"]
-        for kind in KINDS:
-            parts[kind].append(loaded[kind])
+        for kind in parts:
+            parts[kind] += [loaded[kind]] if kind in loaded else []
     if not reports:
         raise FileNotFoundError("no data set of this tier is at hand: " + "; ".join(f"{k}: {v}" for k, v in skipped.items()))
-    return {k: pd.concat(v, ignore_index=True) for k, v in parts.items()}, skipped, reports
+    return {k: pd.concat(v, ignore_index=True) for k, v in parts.items() if v}, skipped, reports

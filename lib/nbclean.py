@@ -7,6 +7,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from lib.tables import write_atomically
+
 METADATA = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}, "language_info": {"name": "python"}}
 
 
@@ -33,7 +35,7 @@ def main(arguments: list[str]) -> int:
         if before != after:
             changed.append(path)
             if not check:
-                path.write_text(after, encoding="utf-8")
+                write_atomically(path, lambda p, text=after: Path(p).write_text(text, encoding="utf-8"))
     for path in changed:
         print(f"{'not canonical' if check else 'cleaned'}: {path}")
     return int(check and bool(changed))

@@ -10,12 +10,14 @@ import argparse
 import os
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from lib.tables import ROOT, write_atomically
 
 ENVIRONMENT = {"TOKENIZERS_PARALLELISM": "false", "PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "2", "TQDM_MININTERVAL": "15",
                "HF_HUB_DISABLE_TELEMETRY": "1", "MPLBACKEND": "Agg"}
+ADDRESS = re.compile(r" at 0x[0-9a-f]{6,}")  # <Styler object at 0x7f...>
 
 
 class ParameterError(ValueError):
@@ -27,13 +29,14 @@ def parameters(notebook: Path, tier: str, params: Path) -> dict:
     import papermill
     import yaml
 
+    if "_" not in notebook.stem or not notebook.is_file():
+        raise ParameterError(f"there is no notebook {notebook}; notebooks are called like 02_pack.ipynb, and named here without the ending")
+    try:
+        given = yaml.safe_load(params.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise ParameterError(f"{params.name} is no YAML: {error}") from error
     stage = notebook.stem.split("_", 1)[1]
-    given = yaml.safe_load(params.read_text(encoding="utf-8")) or {}
-    if tier not in given:
-        raise ParameterError(f"{params.name} has no tier {tier!r}; it has {sorted(set(given) - {'tiers'})}")
-    if stage not in given[tier]:
-        raise ParameterError(f"{params.name} has no block {tier}.{stage}; it has {sorted(given[tier])}")
-    values = {"tier": tier, **(given[tier][stage] or {})}
+    values = {"tier": tier, **_block(_block(given, tier, params.name), stage, f"{params.name}, {tier}")}
     declared = papermill.inspect_notebook(str(notebook))
     if not declared:
         raise ParameterError(f"{notebook.name} has no cell tagged 'parameters' with one name = value a line; papermill would ignore "
@@ -45,16 +48,37 @@ def parameters(notebook: Path, tier: str, params: Path) -> dict:
     return values
 
 
+def _block(given: object, name: str, where: str) -> Mapping:
+    """``given[name]``, which has to hold names and values; an empty block holds none."""
+    blocks = given if isinstance(given, Mapping) else {}
+    if name not in blocks:
+        raise ParameterError(f"{where} has no block {name!r}; it has {sorted(set(blocks) - {'tiers'})}")
+    if not isinstance(blocks[name] or {}, Mapping):
+        raise ParameterError(f"{where}: block {name!r} has to hold one 'name: value' a line, got {blocks[name]!r}")
+    return blocks[name] or {}
+
+
 def settled(nb):
-    """The executed notebook without whatever differs between two equal runs: timings, ids, progress bars, warnings on stderr."""
+    """The executed notebook without whatever differs between two equal runs: timings, ids, addresses, progress bars, warnings on stderr."""
     nb.metadata = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}, "language_info": {"name": "python"}}
     for i, cell in enumerate(nb.cells):
         cell["id"] = str(i)
         tags = cell.metadata.get("tags") or []
         cell["metadata"] = {"tags": list(tags)} if tags else {}
         if cell.cell_type == "code":
-            cell["outputs"] = [_settled_output(o) for o in cell.outputs if _keeps(o)]
+            cell["outputs"] = _joined_streams([_settled_output(o, i) for o in cell.outputs if _keeps(o)])
     return nb
+
+
+def _joined_streams(outputs: list) -> list:
+    """Printed text in one piece: where a warning on stderr cut it in two depends on the moment."""
+    joined: list = []
+    for output in outputs:
+        if joined and output.output_type == joined[-1].output_type == "stream":
+            joined[-1]["text"] += output["text"]
+        else:
+            joined.append(output)
+    return joined
 
 
 def _keeps(output) -> bool:
@@ -62,11 +86,15 @@ def _keeps(output) -> bool:
     return not progress and not (output.output_type == "stream" and output.name == "stderr")
 
 
-def _settled_output(output):
+def _settled_output(output, cell: int):
     output.pop("metadata", None) if output.output_type == "stream" else output.update(metadata={})
     for kind, content in output.get("data", {}).items():
         if isinstance(content, str):
-            output["data"][kind] = re.sub(r"altair-viz-[0-9a-f]{32}", "altair-viz", content)
+            content = re.sub(r"altair-viz-[0-9a-f]{32}", "altair-viz", content)
+            content = re.sub(r"\bT_[0-9a-f]{5}(?![0-9a-f])", f"T_{cell}", content)  # a pandas Styler's random id
+            output["data"][kind] = ADDRESS.sub("", content)
+    if output.output_type == "stream":
+        output["text"] = ADDRESS.sub("", output["text"])
     return output
 
 
@@ -103,12 +131,18 @@ def main(argv: list[str] | None = None) -> int:
         print(f"{given.notebook}: {error}", file=sys.stderr)
         return 2
     import papermill
+    from nbclient.exceptions import DeadKernelError
 
+    partial = os.path.relpath(destination.with_suffix(".partial.ipynb"), ROOT)
     try:
         run(notebook, destination, values)
     except papermill.PapermillExecutionError as error:
         print(f"\nnotebooks/{notebook.name}: cell [{error.exec_count}] failed with {error.ename}: {error.evalue}\n"
-              f"the notebook as far as it got: {destination.with_suffix('.partial.ipynb').relative_to(ROOT)}", file=sys.stderr)
+              f"the notebook as far as it got: {partial}", file=sys.stderr)
+        return 1
+    except DeadKernelError:
+        print(f"\nnotebooks/{notebook.name}: its kernel died, most often since memory ran out (a smaller batch or model, or fewer questions, "
+              f"helps)\nthe notebook as far as it got: {partial}", file=sys.stderr)
         return 1
     return 0
 

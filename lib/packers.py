@@ -33,11 +33,19 @@ class Candidates:
     position: np.ndarray
     holds_answer: np.ndarray | None = None
 
+    def __post_init__(self):
+        n = len(self.ids)
+        wrong = {k: len(v) for k, v in vars(self).items() if k not in ("qid", "ids") and v is not None and len(v) != n}
+        if wrong:
+            raise ValueError(f"question {self.qid!r} has {n} candidates, but {wrong} entries; give one a candidate")
+        submodular.check_costs(self.costs)
+        if not (np.asarray(self.relevance, float) >= 0).all():
+            raise ValueError(f"relevance must be 0 or more and not NaN, got {np.min(self.relevance)} for question {self.qid!r}; mend the snippets table")
+
 
 def fill(order, costs: np.ndarray, budget: float, stop: bool = False) -> Picks:
     """Take candidates in ``order`` while they fit; one that does not fit is passed over, or ends the packing where ``stop``."""
-    if (np.asarray(costs) <= 0).any():
-        raise ValueError(f"every snippet must cost at least one token, got {np.min(costs)}; drop empty snippets first")
+    submodular.check_costs(costs)
     picks, left = [], budget
     for i in order:
         if costs[i] <= left:
@@ -78,14 +86,16 @@ def focused(c: Candidates, budget: float, stop: bool = False) -> Picks:
 def mmr(c: Candidates, budget: float, lam: float = PUBLISHED_LAMBDA, stop: bool = False) -> Picks:
     """Maximal marginal relevance, lambda 0.7: relevance minus the nearest chosen neighbour, both in [0, 1].
 
-    lam 1 is the relevance order; the first pick is always the most relevant. Source: Carbonell and Goldstein (1998).
+    lam 1 is the relevance order; the first pick is always the most relevant. Raises ValueError for lam outside [0, 1]. Source: Carbonell and Goldstein (1998).
     """
+    if not 0 <= lam <= 1:
+        raise ValueError(f"MMR's lambda must lie in [0, 1] (1: relevance alone), got {lam}")
     similarity = np.clip(c.similarity, 0, 1)
     left, rest, picks = budget, list(range(len(c.ids))), []
     nearest = np.zeros(len(c.ids))
     while rest:
         score = lam * c.relevance - (1 - lam) * nearest
-        best = max(rest, key=lambda i: (score[i], -i))
+        best = max(rest, key=lambda i: (score[i], 0 if picks else c.relevance[i], -i))  # lam 0 sees no relevance: it decides the first
         rest.remove(best)
         if c.costs[best] > left:
             if stop:

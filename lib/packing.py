@@ -13,11 +13,13 @@ from lib import diagnostics, evidence, packers, retrieval, submodular, survival
 SETTING = {"scope": "own", "ranker": "dense", "depth": 5, "representation": "chunk", "min_tokens": 32, "rest": "alone",
            "relevance": "overlap", "tokenizer": "smollm2-135m", "order": "rank", "cap": None, "exponent": 1.0, "stop": False,
            "weights": list(submodular.PUBLISHED_WEIGHTS)}
-RELEVANCE = ("overlap", "idf", "title", "dense")
+CHOICES = {"scope": ("own", "pooled"), "representation": ("chunk",), "rest": ("alone", "merged"),
+           "relevance": ("overlap", "idf", "title", "dense"), "order": ("rank", "picked")}
+PACK_TYPES = {"budget": "int64", "position": "int64", "n_tokens": "int64", "marginal_gain": "float64"}  # for a table without a row
 
 
 def setting(**changes: Any) -> dict:
-    """The published setting with ``changes``; an unknown name or value is an error.
+    """The published setting with ``changes``; raises ValueError for an unknown name or value.
 
     >>> setting(depth=10)["depth"]
     10
@@ -26,9 +28,13 @@ def setting(**changes: Any) -> dict:
     if unknown:
         raise ValueError(f"unknown packing settings {sorted(unknown)}; there are {sorted(SETTING)}")
     made = SETTING | changes
-    if made["relevance"] not in RELEVANCE:
-        raise ValueError(f"relevance must be one of {RELEVANCE}, got {made['relevance']!r}")
-    return made
+    for name, allowed in CHOICES.items():
+        if made[name] not in allowed:
+            raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {made[name]!r}")
+    if made["depth"] < 1 or made["min_tokens"] < 1 or made["exponent"] < 0 or (made["cap"] is not None and made["cap"] < 1):
+        raise ValueError(f"depth, min_tokens and cap (or None) must be 1 or more and exponent 0 or more, got "
+                         f"{ {k: made[k] for k in ('depth', 'min_tokens', 'cap', 'exponent')} }")
+    return made | {"weights": [float(w) for w in made["weights"]], "exponent": float(made["exponent"])}  # 1 and 1.0 are one setting
 
 
 def pool_id(s: dict) -> str:
@@ -47,7 +53,7 @@ def pack_id(s: dict) -> str:
 def relevance(question: str, rows: pd.DataFrame, s: dict, idf: dict, asked: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     """Relevance of each snippet of ``rows`` in [0, 1], by the setting's rule. Shape (n,)."""
     if s["relevance"] == "dense":
-        return np.clip(vectors @ asked, 0, 1)
+        return np.clip(retrieval.dense_scores(vectors, asked), 0, 1)
     texts = (rows["title"] + ". " + rows["text"]).tolist() if s["relevance"] == "title" else rows["text"].tolist()
     return evidence.lexical_relevance(question, texts, idf if s["relevance"] == "idf" else {})
 
@@ -72,9 +78,13 @@ class Bench:
         return self._cut[key]
 
     def listed(self, s: dict) -> pd.DataFrame:
-        """The rankings rows that make up the setting's pools."""
+        """The rankings rows that make up the setting's pools; raises ValueError where there is no such list."""
         r = self.rankings
-        return r[(r["scope"] == s["scope"]) & (r["ranker"] == s["ranker"]) & (r["rank"] <= s["depth"])]
+        rows = r[(r["scope"] == s["scope"]) & (r["ranker"] == s["ranker"]) & (r["rank"] <= s["depth"])]
+        if rows.empty:
+            there = sorted(set(zip(r["scope"], r["ranker"])))
+            raise ValueError(f"table rankings holds no list of scope {s['scope']!r} by ranker {s['ranker']!r}; there are {there}")
+        return rows
 
     def snippets(self, s: dict) -> pd.DataFrame:
         """The snippets table for a setting: the pool's candidates, and the gold passages' under pool_id ``gold``."""
@@ -125,7 +135,7 @@ def pack_all(bench: Bench, s: dict, policies: list[str], budgets: list[int]) -> 
                 text = evidence.joined([look[c.ids[i]][0] for i, _ in picks])
                 certificate = _certificate(c, [i for i, _ in picks], budget, s["weights"]) if policy == "submod" and s["cap"] is None and c.ids else np.nan
                 contexts.append((*key, text, hashlib.sha256(text.encode()).hexdigest(), sum(int(c.costs[i]) for i, _ in picks), len(picks), certificate))
-    packs = pd.DataFrame(packs, columns=[*diagnostics.PACK_KEY, "position", "snippet_id", "doc_id", "n_tokens", "marginal_gain"])
+    packs = pd.DataFrame(packs, columns=[*diagnostics.PACK_KEY, "position", "snippet_id", "doc_id", "n_tokens", "marginal_gain"]).astype(PACK_TYPES)
     contexts = pd.DataFrame(contexts, columns=[*diagnostics.PACK_KEY, "context", "context_hash", "n_tokens", "n_snippets", "certificate"])
     contexts = _ledger(contexts, packs, snippets, s)
     survived = _survive(bench, s, snippets, packs, contexts)
@@ -157,6 +167,8 @@ def _survive(bench: Bench, s: dict, snippets: pd.DataFrame, packs: pd.DataFrame,
         scope = {k: texts.loc[v].tolist() for k, v in bench.pools.groupby(["dataset", "qid"])["doc_id"]}
     pool = snippets[snippets["pool_id"] == pool_id(s)].groupby(["dataset", "qid"])["text"].agg(list).to_dict()
     in_corpus, in_pool = diagnostics.answers_within(bench.questions, scope), diagnostics.answers_within(bench.questions, pool)
+    # "...of Rome.Next came": the passage reads "romenext" to the normaliser, its first snippet "rome"; what a snippet holds, the corpus holds
+    in_corpus = np.maximum(in_corpus, in_pool)
     return diagnostics.survive(bench.questions, bench.gold, diagnostics.snippet_lists(packs, snippets, contexts), in_pool, in_corpus)
 
 

@@ -13,8 +13,17 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from typing import Any
 
-from lib.reader_spec import (Generation, Reader, ReaderError, answer_group, build_prompt, extract_answer, full_spec, prompt_prefixes,
-                             reader_id)
+from lib.reader_spec import (
+    Generation,
+    Reader,
+    ReaderError,
+    answer_group,
+    build_prompt,
+    extract_answer,
+    full_spec,
+    prompt_prefixes,
+    reader_id,
+)
 from lib.store import Store, entry_key
 
 __all__ = ["Generation", "Reader", "ReaderError", "answer_group", "build_prompt", "count_prompt_tokens", "extract_answer",

@@ -6,7 +6,7 @@ import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, Self
 
 from lib.reader_spec import Generation, ReaderError, full_spec
 
@@ -70,7 +70,7 @@ class EndpointReader:
         """Close the connections."""
         self._client.close()
 
-    def __enter__(self) -> EndpointReader:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -97,7 +97,7 @@ class ReplayReader:
                           f"changes the key), and backend replay runs no model. Run it live: `python -m lib.weights {model}`, "
                           f"then backend transformers (`make live`); `make record` keeps the answers")
 
-    def __enter__(self) -> ReplayReader:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:

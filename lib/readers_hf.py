@@ -11,7 +11,7 @@ import gc
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from lib.reader_spec import Generation, ReaderError, full_spec, prompt_prefixes
 from lib.weights import REGISTRY, locate
@@ -37,12 +37,12 @@ class HuggingFaceReader:
         if self.model is None:
             raise ReaderError("this reader was closed (opening another one frees the first); open it again")
         tokens = [self.tokenizer(prompt)["input_ids"] for prompt in prompts]
-        shared = [self._shared(prompt, ids) for prompt, ids in zip(prompts, tokens)]
+        starts = [tuple(ids[:self._shared(prompt, ids)]) for prompt, ids in zip(prompts, tokens)]
         new: dict[int, list[int]] = {}
         with torch.inference_mode():
-            for length in sorted(set(shared)):
-                rows = [row for row, n in enumerate(shared) if n == length]
-                new.update(zip(rows, self._continue([tokens[row] for row in rows], length)))
+            for start in sorted(set(starts)):
+                rows = [row for row, other in enumerate(starts) if other == start]
+                new.update(zip(rows, self._continue([tokens[row] for row in rows], len(start))))
         texts = self.tokenizer.batch_decode([new[row] for row in range(len(prompts))], skip_special_tokens=True)
         return [Generation(text, len(tokens[row]), len(new[row])) for row, text in enumerate(texts)]
 
@@ -67,9 +67,10 @@ class HuggingFaceReader:
             result = self.model(input_ids=ids, attention_mask=mask, position_ids=positions, cache=cache, use_cache=True,
                                 logits_to_keep=1)  # logits of all places would be gigabytes
             best = result.logits[:, -1].argmax(-1)
-            for row, token in zip(alive, best.tolist()):
+            chosen = best.tolist()
+            for row, token in zip(alive, chosen):
                 out[row].append(token)
-            keep = [i for i, token in enumerate(best.tolist()) if token not in self.stops]
+            keep = [i for i, token in enumerate(chosen) if token not in self.stops]
             if not keep or step + 1 == self.max_new_tokens:
                 break
             if len(keep) < len(alive):
@@ -84,12 +85,12 @@ class HuggingFaceReader:
         import torch
         from transformers import DynamicCache
 
+        cache = DynamicCache(config=self.model.config)
         if not prefix:
-            return DynamicCache(config=self.model.config)
+            return cache
         if (key := tuple(prefix)) not in self._caches:
-            ids = torch.tensor([prefix], device=self.model.device)
-            self._caches[key] = DynamicCache(config=self.model.config)
-            self.model(input_ids=ids, cache=self._caches[key], use_cache=True, logits_to_keep=1)
+            self.model(input_ids=torch.tensor([prefix], device=self.model.device), cache=cache, use_cache=True, logits_to_keep=1)
+            self._caches[key] = cache  # only now: a call that failed must not leave an empty one
         cache = copy.deepcopy(self._caches[key])
         cache.batch_repeat_interleave(rows)
         return cache
@@ -104,7 +105,7 @@ class HuggingFaceReader:
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
 
-    def __enter__(self) -> HuggingFaceReader:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -112,21 +113,20 @@ class HuggingFaceReader:
 
 
 def stop_ids(model: Any, tokenizer: Any) -> set[int]:
-    """Ids that end an answer: the model's and tokenizer's ends and every token whose text holds a newline."""
-    ends = [model.generation_config.eos_token_id, model.config.eos_token_id, tokenizer.eos_token_id]
-    flat = {id_ for end in ends if end is not None for id_ in (end if isinstance(end, list) else [end])}
+    """Ids that end an answer: the model's ends, special tokens (no text), every token whose text holds a newline."""
+    ends = [end if isinstance(end, list) else [end] for end in (model.generation_config.eos_token_id, model.config.eos_token_id)]
+    special = {id_ for id_, token in tokenizer.added_tokens_decoder.items() if token.special}
     texts = tokenizer.batch_decode([[id_] for id_ in range(len(tokenizer))])
-    return flat | {id_ for id_, text in enumerate(texts) if "\n" in text}
+    return {id_ for end in ends for id_ in end if id_ is not None} | special | {i for i, text in enumerate(texts) if "\n" in text}
 
 
 def pad_left(rows: list[list[int]], device: Any) -> tuple[Any, Any]:
     """Token and mask tensors, padded on the left; masked places hold id 0, which nothing reads."""
     import torch
 
-    width = max(map(len, rows))
-    ids = torch.tensor([[0] * (width - len(row)) + row for row in rows], device=device)
-    mask = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in rows], device=device)
-    return ids, mask
+    pads = [[0] * (max(map(len, rows)) - len(row)) for row in rows]
+    ids, mask = zip(*((pad + row, pad + [1] * len(row)) for pad, row in zip(pads, rows)))
+    return torch.tensor(ids, device=device), torch.tensor(mask, device=device)
 
 
 def open_transformers(spec: Mapping[str, Any]) -> HuggingFaceReader:
@@ -194,9 +194,8 @@ def _loading(full: Mapping[str, Any], load: Any) -> Any:
         return load()
     except (OSError, ValueError) as error:
         first = next(iter(str(error).splitlines()), "")
-        raise ReaderError(f"reader model {full['model']!r} could not be loaded: {first}\nIt is not a name of lib.weights "
-                          f"({', '.join(REGISTRY)}); a hub id must lie in the hub cache or be reachable (HF_HUB_OFFLINE unset)"
-                          ) from error
+        raise ReaderError(f"reader model {full['model']!r} could not be loaded: {first}\nNames of lib.weights: {', '.join(REGISTRY)}; "
+                          "a hub id must lie in the hub cache or be reachable (HF_HUB_OFFLINE unset)") from error
     finally:
         if shown:
             bars.enable_progress_bar()

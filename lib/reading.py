@@ -2,17 +2,21 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import pandas as pd
 
 from lib import diagnostics, readers, scoring
 from lib.store import Store
+from lib.tables import ROOT, write_atomically
 
 LOG = logging.getLogger("lib.reading")
 EMPTY = hashlib.sha256(b"").hexdigest()
 LEAST_AGREEMENT = 0.9
+PASSED = ROOT / "data" / "cache" / "live"
 
 
 def of_hash(qid: str) -> str:
@@ -24,23 +28,35 @@ def to_read(questions: pd.DataFrame, contexts: pd.DataFrame, policies: Sequence[
             pack_id: str | None = None) -> pd.DataFrame:
     """One row a question and policy to be read, closed book included, with its prompt.
 
-    Columns: dataset, qid, policy, question, answers, context, context_hash, prompt. ``pack_id`` defaults to the pack that holds every
-    budget (the main one); ``per_set`` > 0 keeps that many questions a data set, in the order of ``of_hash``.
+    Columns: dataset, qid, pack_id, policy, budget, question, answers, context, context_hash, prompt. ``pack_id`` defaults to the pack that holds every
+    budget (the main one); ``per_set`` > 0 keeps that many questions a data set, in the order of ``of_hash``. Raises ValueError for a
+    context that is not there, or where no pack holds more budgets than the others.
     """
     if per_set:
         shuffled = questions.assign(order=questions["qid"].map(of_hash)).sort_values(["dataset", "order"])
         questions = shuffled.groupby("dataset").head(per_set)
-    pack_id = pack_id or contexts.groupby("pack_id")["budget"].nunique().idxmax()
+    pack_id = pack_id or _main_pack(contexts)
     used = contexts[(contexts["budget"] == budget) & (contexts["pack_id"] == pack_id) & contexts["policy"].isin(policies)]
     absent = sorted(set(policies) - set(used["policy"]))
     if absent:
         raise ValueError(f"no contexts at budget {budget} for {absent}; notebook 02 packed {sorted(set(contexts['policy']))} at {sorted(set(contexts['budget']))}")
     ask = questions[["dataset", "qid", "question", "answers"]]
-    shown = ask.merge(used[["dataset", "qid", "policy", "context", "context_hash"]], on=["dataset", "qid"])
+    shown = ask.merge(used[[*diagnostics.PACK_KEY, "context", "context_hash"]], on=["dataset", "qid"])
+    wanted = pd.MultiIndex.from_frame(ask[["dataset", "qid"]].merge(pd.Series(list(policies), name="policy"), how="cross"))
+    lost = wanted.difference(pd.MultiIndex.from_frame(shown[["dataset", "qid", "policy"]]))
+    if len(lost):
+        raise ValueError(f"{len(lost)} of {len(wanted)} contexts at budget {budget} are not in pack {pack_id!r}, first {lost[0]}; rerun 02")
     shown = shown.assign(prompt=[readers.build_prompt(c, q) for c, q in zip(shown["context"], shown["question"])])
-    closed = ask.assign(policy=diagnostics.CLOSED_BOOK["policy"], context="", context_hash="closed_book")
+    closed = ask.assign(**diagnostics.CLOSED_BOOK, context="", context_hash="closed_book")
     closed = closed.assign(prompt=[readers.build_prompt("", q, "closed_book") for q in closed["question"]])
     return pd.concat([shown, closed], ignore_index=True)
+
+
+def _main_pack(contexts: pd.DataFrame) -> str:
+    budgets = contexts.groupby("pack_id")["budget"].nunique()
+    if (budgets == budgets.max()).sum() > 1:
+        raise ValueError(f"packs {list(budgets.index[budgets == budgets.max()])} hold as many budgets each; name the one to read by pack_id")
+    return str(budgets.idxmax())
 
 
 def read_all(asked: pd.DataFrame, specs: Sequence[Mapping], store: Store, batch_size: int = 16) -> pd.DataFrame:
@@ -68,10 +84,21 @@ def _scored(rows: pd.DataFrame) -> pd.DataFrame:
     return rows
 
 
-def check_live(asked: pd.DataFrame, spec: Mapping, store: Store, n: int = 40, seed: int = 0) -> None:
-    """Generate ``n`` random stored prompts again and compare; RuntimeError when fewer than nine in ten agree. The count goes to the log."""
+def check_live(asked: pd.DataFrame, spec: Mapping, store: Store, n: int = 40, seed: int = 0, passed: Path = PASSED) -> None:
+    """Generate ``n`` random stored prompts again and compare; RuntimeError when fewer than nine in ten agree. The count goes to the log.
+
+    A check that passed is noted under ``passed`` and not repeated for the same prompts and reader ('make test' forgets the notes), so
+    that redrawing a figure runs no model.
+    """
+    told = json.dumps([n, seed, LEAST_AGREEMENT, readers.reader_id(spec), sorted(set(asked["prompt"]))])
+    note = passed / hashlib.sha256(told.encode()).hexdigest()
+    if note.exists():
+        LOG.warning("%s: %s (checked before)", short_name(spec["model"]), note.read_text(encoding="utf-8"))
+        return
     found = readers.regenerate(asked["prompt"].tolist(), spec, store, n=n, seed=seed)
-    LOG.warning("%s: %d of %d answers generated live equal the recorded ones", short_name(spec["model"]), found["same"], found["n"])
+    said = f"{found['same']} of {found['n']} answers generated live equal the recorded ones"
+    LOG.warning("%s: %s", short_name(spec["model"]), said)
     if found["agreement"] < LEAST_AGREEMENT:
-        raise RuntimeError(f"only {found['same']} of {found['n']} answers of {spec['model']} generated live equal the recorded ones "
-                           f"(at least {LEAST_AGREEMENT:.0%} must); the weights, the prompt or the arithmetic differ. 'make live' shows which")
+        raise RuntimeError(f"{spec['model']}: only {said} (at least {LEAST_AGREEMENT:.0%} must); the weights, the prompt or the arithmetic differ. "
+                           "'make live' shows which")
+    write_atomically(note, lambda p: Path(p).write_text(said, encoding="utf-8"))

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Protocol
 
@@ -43,29 +44,38 @@ class SentenceEncoder:
 
 
 def truncate(vectors: np.ndarray, dimensions: int = DIMENSIONS) -> np.ndarray:
-    """The first ``dimensions`` coordinates, renormalised to length 1."""
+    """The first ``dimensions`` coordinates, renormalised to length 1; raises ValueError for a vector with NaN or infinity."""
     short = np.asarray(vectors, np.float32)[:, :dimensions]
+    if not np.isfinite(short).all():
+        at = int(np.flatnonzero(~np.isfinite(short).all(axis=1))[0])
+        raise ValueError(f"vector {at} of {len(short)} holds NaN or infinity; delete data/cache/vectors and encode again")
     return short / np.maximum(np.linalg.norm(short, axis=1, keepdims=True), 1e-12)
 
 
 def embed(texts: Sequence[str], encoder: Encoder, cache: Path | None = ROOT / "data" / "cache" / "vectors", batch: int = 256) -> np.ndarray:
-    """Vectors of ``texts`` (n, d), each distinct text encoded once ever: saved after every batch, so a killed run resumes."""
+    """Vectors of ``texts`` (n, d), each distinct text encoded once ever: saved after every batch, so a killed run resumes.
+
+    Batches depend neither on the order of ``texts`` nor on when a run was killed, since an encoder's last bits follow its batch.
+    """
     from diskcache import Cache
     from tqdm.auto import tqdm
 
     keys = [hashlib.sha256(f"{encoder.name}\n{t}".encode()).hexdigest() for t in texts]
     known: dict[str, np.ndarray] = {}
-    store = Cache(str(cache)) if cache else {}
+    # diskcache would start to forget at 1 GB
+    store = Cache(str(cache), eviction_policy="none", size_limit=1 << 50) if cache else {}
     for k in dict.fromkeys(keys):
         if k in store:
             known[k] = np.frombuffer(store[k], np.float32)
     todo = [(k, t) for k, t in dict(zip(keys, texts)).items() if k not in known]
-    todo.sort(key=lambda pair: len(pair[1]))
+    todo.sort(key=lambda pair: (len(pair[1]), pair[1]))
     for i in tqdm(range(0, len(todo), batch), desc=f"embedding with {encoder.name}", disable=None if todo else True):
         part = todo[i:i + batch]
-        for (k, _), v in zip(part, encoder.encode([t for _, t in part])):
-            known[k] = np.asarray(v, np.float32)
-            store[k] = known[k].tobytes()
+        made = {k: np.asarray(v, np.float32) for (k, _), v in zip(part, encoder.encode([t for _, t in part]), strict=True)}
+        known.update(made)
+        with store.transact() if cache else nullcontext():  # all of a batch or none
+            for k, v in made.items():
+                store[k] = v.tobytes()
     if cache:
         store.close()
     return np.stack([known[k] for k in keys]) if keys else np.zeros((0, DIMENSIONS), np.float32)
@@ -78,18 +88,24 @@ def passage(title: str, body: str) -> str:
 
 def dense_scores(question_vectors: np.ndarray, document_vectors: np.ndarray) -> np.ndarray:
     """Cosine of each question with each document; rows are unit vectors. Shape (questions, documents)."""
-    return question_vectors @ document_vectors.T
+    # a float32 product differs in its last bits with a row's place in the matrix, so renaming documents would change scores
+    return np.round(np.asarray(question_vectors, float) @ np.asarray(document_vectors, float).T, 9)
 
 
 def bm25_scores(questions: Sequence[str], passages: Sequence[str]) -> np.ndarray:
     """BM25 (Lucene's form, k1 1.5, b 0.75) of each question over all passages; idf from the whole corpus. Shape (questions, documents)."""
     import bm25s
 
+    corpus, scores = [text.content_terms(p) for p in passages], np.zeros((len(questions), len(passages)), np.float32)
+    if not any(corpus):
+        return scores
     index = bm25s.BM25(k1=1.5, b=0.75, method="lucene")
-    index.index([text.content_terms(p) for p in passages], show_progress=False)
+    index.index(corpus, show_progress=False)
     known = set(index.vocab_dict)
-    terms = [[t for t in text.content_terms(q) if t in known] for q in questions]
-    return np.stack([index.get_scores(t) if t else np.zeros(len(passages), np.float32) for t in terms])
+    for row, question in zip(scores, questions):
+        terms = [t for t in text.content_terms(question) if t in known]
+        row[:] = index.get_scores(terms) if terms else 0
+    return scores
 
 
 def tie_breaks(passages: Sequence[str]) -> np.ndarray:
@@ -119,6 +135,8 @@ def rank(questions: pd.DataFrame, documents: pd.DataFrame, pools: pd.DataFrame, 
     asked = truncate(embed(questions["question"].tolist(), encoder, cache), dimensions)
     scored = {"dense": dense_scores(asked, vectors), "bm25": bm25_scores(questions["question"].tolist(), passages)}
     place = {d: i for i, d in enumerate(documents["doc_id"])}
+    if len(lost := pools[~pools["doc_id"].isin(place.keys())]):
+        raise ValueError(f"the pool of question {lost['qid'].iat[0]!r} names document {lost['doc_id'].iat[0]!r}, which is not in table documents")
     own = {q: np.array([place[d] for d in group]) for q, group in pools.groupby("qid")["doc_id"]}
     ties, everything = tie_breaks(passages), np.arange(len(passages))
     rows = []

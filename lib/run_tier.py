@@ -5,6 +5,7 @@ usage: python -m lib.run_tier real [dvc repro options]
 from __future__ import annotations
 
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -41,12 +42,17 @@ def absent_inputs(tier: str, path: Path = ROOT / "params.yaml") -> list[str]:
 
 def main(arguments: list[str]) -> int:
     tier = arguments[0] if arguments else "sample"
+    if tier not in LINES:
+        print(f"no tier is called {tier!r}; there are {', '.join(LINES)}", file=sys.stderr)
+        return 2
     reasons = absent_inputs(tier)
     if reasons:
         print(f"tier {tier} skipped, no data set is at hand:\n  " + "\n  ".join(reasons) + "\nsee data/raw/README.md for where to put the files")
         return 0
-    set_tier(tier)
+    for stop in (signal.SIGTERM, signal.SIGHUP):  # without this a closed terminal would leave the line of this tier in place
+        signal.signal(stop, lambda number, _: sys.exit(128 + number))
     try:
+        set_tier(tier)
         return subprocess.call([sys.executable, "-m", "dvc", "repro", *arguments[1:]], cwd=ROOT)
     finally:
         set_tier("sample")

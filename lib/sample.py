@@ -21,7 +21,7 @@ POOL_SIZE = 10
 
 def read_lines(name: str) -> list[dict]:
     """One of the corpus files as a list of records."""
-    return [json.loads(line) for line in (FOLDER / name).read_text(encoding="utf-8").splitlines()]
+    return [json.loads(line) for line in (FOLDER / name).read_text(encoding="utf-8").split("\n") if line]
 
 
 def own_pools(questions: list[dict], documents: list[dict], size: int = POOL_SIZE) -> list[list[str]]:
@@ -32,7 +32,7 @@ def own_pools(questions: list[dict], documents: list[dict], size: int = POOL_SIZ
     pools = []
     for q, row in zip(questions, scores):
         near = [ids[i] for i in retrieval.ordered(np.asarray(row), ties, len(ids)) if ids[i] not in q["gold"]]
-        chosen = {*q["gold"], *near[:size - len(q["gold"])]}
+        chosen = {*q["gold"], *near[:max(0, size - len(q["gold"]))]}
         pools.append([i for i in ids if i in chosen])
     return pools
 

@@ -17,10 +17,10 @@ from lib.tables import ROOT
 # notebook: (other dependencies, tables read, tables written, figures drawn); ${item.input} is the tier's corpus
 STAGES = {
     "01_retrieve": (["${item.input}"], [], ["questions", "gold", "documents", "pools", "rankings", "retrieval"], ["retrieval"]),
-    "02_pack": ([], ["questions", "gold", "documents", "pools", "rankings"],
-                ["snippets", "packs", "contexts", "survival", "settings", "packing"], ["worked_example", "survival_curve"]),
-    "03_read": (["data/sample/recorded", "lib/prompts"], ["questions", "contexts", "settings"], ["answers"], ["f1_by_policy"]),
-    "04_diagnose": (["data/published"], ["questions", "gold", "rankings", "retrieval", "contexts", "survival", "packing", "settings", "answers"],
+    "02_pack": (["data/published"], ["questions", "gold", "documents", "pools", "rankings"],
+                ["snippets", "packs", "contexts", "survival", "settings", "packing", "choices"], ["worked_example", "survival_curve"]),
+    "03_read": (["data/sample/recorded", "lib/prompts"], ["questions", "contexts", "settings"], ["answers", "readings"], ["f1_by_policy"]),
+    "04_diagnose": (["data/published"], ["questions", "gold", "rankings", "retrieval", "survival", "packing", "settings", "answers", "readings"],
                     ["outcomes", "policies", "contrasts", "waterfall", "claims", "correlations", "conditional"],
                     ["waterfall", "conditional_means", "contrasts", "claims"]),
 }
@@ -39,8 +39,9 @@ def imports(path: Path, seen: set[str] | None = None) -> set[str]:
     seen = set() if seen is None else seen
     for node in ast.walk(ast.parse(code_of(path))):
         names = []
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "lib":
-            names = [node.module, *(f"{node.module}.{a.name}" for a in node.names)]
+        if isinstance(node, ast.ImportFrom):
+            module = ".".join(filter(None, ["lib" if node.level else "", node.module]))  # from . import x means lib.x
+            names = [module, *(f"{module}.{a.name}" for a in node.names)]
         elif isinstance(node, ast.Import):
             names = [a.name for a in node.names]
         for name in names:
@@ -87,6 +88,8 @@ def main(arguments: list[str]) -> int:
     have = path.read_text(encoding="utf-8") if path.exists() else ""
     for line in sorted(set(re.findall(r"^ +- .*$", wanted, re.M)) ^ set(re.findall(r"^ +- .*$", have, re.M))):
         print(f"{'missing in' if line in wanted else 'no longer in'} dvc.yaml: {line.strip()}")
+    if have != wanted:
+        print("dvc.yaml is not what the notebooks and lib/stages.py ask for; mend it with: python -m lib.stages --write")
     return int(have != wanted)
 
 

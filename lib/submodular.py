@@ -12,6 +12,7 @@ import numpy as np
 
 PUBLISHED_WEIGHTS = (1.0, 0.5, 0.4, 0.3)  # relevance, query coverage, saturated coverage, document diversity
 PUBLISHED_ALPHA = 0.3
+TIE = 1e-12  # ratios nearer than this are equal: the last bits of a sum depend on the order of the candidates
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Objective:
 
 
 def objective(relevance, terms, similarity, document, weights=PUBLISHED_WEIGHTS, alpha: float = PUBLISHED_ALPHA) -> Objective:
-    """Build F over n candidates; raises ValueError for negative or NaN relevance.
+    """Build F over n candidates; raises ValueError for what would break monotonicity: negative or NaN relevance, weights, alpha.
 
     Similarities are clipped at 0: a negative cosine would break monotonicity. Source: document 000, section 4.1; SPEC 4.
 
@@ -39,7 +40,12 @@ def objective(relevance, terms, similarity, document, weights=PUBLISHED_WEIGHTS,
     relevance = np.asarray(relevance, float)
     if np.isnan(relevance).any() or (relevance < 0).any():
         raise ValueError(f"relevance must be 0 or more, got {relevance.min()} (or NaN); mend it in the snippets table")
-    similarity = np.clip(np.asarray(similarity, float), 0.0, None)
+    similarity, n = np.clip(np.asarray(similarity, float), 0.0, None), len(relevance)
+    if similarity.shape != (n, n) or np.isnan(similarity).any() or len(terms) != n or len(document) != n:
+        raise ValueError(f"{n} candidates need {n} term rows, {n} documents and {n} x {n} similarities without NaN, got {len(terms)}, "
+                         f"{len(document)} and {similarity.shape} with {int(np.isnan(similarity).sum())} NaN")
+    if len(weights) != 4 or not all(w >= 0 for w in [*weights, alpha]):
+        raise ValueError(f"F needs four weights and an alpha of 0 or more (else it is not monotone), got {list(weights)} and {alpha}")
     document = np.unique(np.asarray(document), return_inverse=True)[1]
     saturation = alpha * similarity.sum(axis=1)
     raw = Objective(relevance, np.asarray(terms, bool), similarity, document, saturation, np.asarray(weights, float), np.ones(4))
@@ -77,12 +83,18 @@ def gains(f: Objective, chosen) -> np.ndarray:
     return out
 
 
-def _check(costs: np.ndarray) -> np.ndarray:
+def check_costs(costs) -> np.ndarray:
+    """Costs as floats; raises ValueError naming the first candidate that costs nothing."""
     costs = np.asarray(costs, float)
     if (costs <= 0).any() or np.isnan(costs).any():
         at = int(np.flatnonzero(~(costs > 0))[0])
         raise ValueError(f"every snippet must cost at least one token, but candidate {at} costs {costs[at]}; drop empty snippets first")
     return costs
+
+
+def _check_cap(cap: int | None) -> None:
+    if cap is not None and cap < 1:
+        raise ValueError(f"the snippet cap must be 1 or more, or None for no cap, got {cap}")
 
 
 def greedy(f: Objective, costs, budget: float, exponent: float = 1.0, cap: int | None = None) -> list[tuple[int, float]]:
@@ -92,7 +104,8 @@ def greedy(f: Objective, costs, budget: float, exponent: float = 1.0, cap: int |
     candidates in first-stage order. exponent 1 is the published rule, 0 the unit-cost greedy. ``cap`` limits the picks.
     Source: document 000, section 4.2; the fallback is Lin and Bilmes (2010), the bound Khuller, Moss and Naor (1999).
     """
-    costs, n = _check(costs), len(f.relevance)
+    costs, n = check_costs(costs), len(f.relevance)
+    _check_cap(cap)
     chosen: list[int] = []
     picks: list[tuple[int, float]] = []
     left = budget
@@ -102,7 +115,7 @@ def greedy(f: Objective, costs, budget: float, exponent: float = 1.0, cap: int |
         ratio[chosen] = -1.0
         if n == 0 or ratio.max() < 0:
             break
-        best = int(np.flatnonzero(ratio >= ratio.max() - 1e-12)[0])
+        best = int(np.flatnonzero(ratio >= ratio.max() - TIE)[0])
         chosen.append(best)
         picks.append((best, float(gain[best])))
         left -= costs[best]
@@ -111,8 +124,8 @@ def greedy(f: Objective, costs, budget: float, exponent: float = 1.0, cap: int |
 
 def _fallback(f: Objective, costs: np.ndarray, budget: float, picks: list[tuple[int, float]]) -> list[tuple[int, float]]:
     single = np.where(costs <= budget, gains(f, []), -1.0)
-    if len(single) and single.max() > value(f, [i for i, _ in picks]) + 1e-12:
-        best = int(single.argmax())
+    if len(single) and single.max() > value(f, [i for i, _ in picks]) + TIE:
+        best = int(np.flatnonzero(single >= single.max() - TIE)[0])
         return [(best, float(single[best]))]
     return picks
 
@@ -121,29 +134,35 @@ def lazy_greedy(f: Objective, costs, budget: float, exponent: float = 1.0, cap: 
     """The same picks as ``greedy``, with stale gains re-evaluated only when they reach the top (Minoux 1978)."""
     import heapq
 
-    costs = _check(costs)
-    heap = [(-g / c**exponent, i, 0) for i, (g, c) in enumerate(zip(gains(f, []), costs))]
+    costs = check_costs(costs)
+    _check_cap(cap)
+    heap = [(-g / c**exponent, i) for i, (g, c) in enumerate(zip(gains(f, []), costs))]
     heapq.heapify(heap)
     picks: list[tuple[int, float]] = []
     left = budget
-    while heap and (cap is None or len(picks) < cap):
-        ratio, i, seen = heapq.heappop(heap)
-        if costs[i] > left:
-            continue
-        chosen = [j for j, _ in picks]
-        gain = value(f, [*chosen, i]) - value(f, chosen)
-        fresh = -gain / costs[i] ** exponent
-        if seen == len(picks) or not heap or (fresh, i) <= heap[0][:2]:
-            picks.append((i, gain))
-            left -= costs[i]
-        else:
-            heapq.heappush(heap, (fresh, i, len(picks)))
+    while cap is None or len(picks) < cap:
+        chosen, fresh = [i for i, _ in picks], []
+        # gains only fall, so below the best fresh ratio no stale one can win or tie
+        while heap and (not fresh or -heap[0][0] >= max(fresh)[0] - 2 * TIE):
+            _, i = heapq.heappop(heap)
+            if costs[i] <= left:
+                gain = value(f, [*chosen, i]) - value(f, chosen)
+                fresh.append((gain / costs[i] ** exponent, i, gain))
+        if not fresh:
+            break
+        best = min(i for ratio, i, _ in fresh if ratio >= max(fresh)[0] - TIE)
+        for ratio, i, gain in fresh:
+            if i == best:
+                picks.append((i, gain))
+            else:
+                heapq.heappush(heap, (-ratio, i))
+        left -= costs[best]
     return _fallback(f, costs, budget, picks)
 
 
 def exact(f: Objective, costs, budget: float) -> tuple[list[int], float]:
     """The best feasible set by enumeration; at most 15 candidates (2**15 sets)."""
-    costs = _check(costs)
+    costs = check_costs(costs)
     if len(costs) > 15:
         raise ValueError(f"exact enumeration takes at most 15 candidates, got {len(costs)}; use greedy and its certificate")
     sets = (s for k in range(len(costs) + 1) for s in itertools.combinations(range(len(costs)), k) if costs[list(s)].sum() <= budget)
@@ -152,7 +171,7 @@ def exact(f: Objective, costs, budget: float) -> tuple[list[int], float]:
 
 def upper_bound(f: Objective, costs, budget: float, chosen) -> float:
     """A bound on the optimum (no cap): F(T) plus the fractional fill of the budget with the gains left at T, least over prefixes T."""
-    costs = _check(costs)
+    costs = check_costs(costs)
     bounds = []
     for k in range(len(chosen) + 1):
         gain = gains(f, chosen[:k])

@@ -47,7 +47,7 @@ def contrasts(outcomes: pd.DataFrame, pairs: Iterable[tuple[str, str]], metrics:
         for panel, group in part.groupby(PANEL):
             family = []
             for metric in metrics:
-                wide = group.pivot(index="qid", columns="policy", values=metric)
+                wide = group.pivot(index="qid", columns="policy", values=metric).astype("float64")
                 present = [(t, c) for t, c in pairs if t in wide and c in wide and (wide[t] - wide[c]).notna().any()]
                 if not present:
                     continue
@@ -152,3 +152,10 @@ def reading_means(asked: pd.DataFrame, answers: pd.DataFrame, tier: str, resampl
         for measure, i in zip(("em", "f1"), stats.paired_cluster_bootstraps(group[["em", "f1"]].to_numpy(float), group["qid"], resamples=resamples, seed=seed)):
             out.append((tier, *key, measure, i.estimate, i.low, i.high, i.n, i.clusters))
     return pd.DataFrame(out, columns=["tier", "dataset", "reader", "precision", "policy", "measure", "estimate", "ci_low", "ci_high", "n", "clusters"])
+
+
+def survival_contrasts(questions: pd.DataFrame, survived: pd.DataFrame, tier: str, pairs: Iterable[tuple[str, str]] = (("submod", "naive"),),
+                       resamples: int = 10_000, seed: int = 0) -> pd.DataFrame:
+    """Contrasts of answer_in_context_defined between packers, at every budget, before any reader."""
+    rows = survived.merge(questions[["dataset", "qid", "half"]], on=["dataset", "qid"]).assign(reader="none", precision="none")
+    return contrasts(rows, pairs, ["answer_in_context_defined"], tier, resamples, seed)

@@ -22,6 +22,7 @@ from lib.declarations import DECLARATIONS
 
 ROOT = Path(__file__).resolve().parents[1]
 DTYPES = {"str": "string", "int": "Int64", "float": "float64", "bool": "boolean", "list": object}
+NAMES = {"str": "text", "int": "a whole number", "float": "a number", "bool": "True or False", "list": "a list"}
 
 
 class TableError(ValueError):
@@ -45,9 +46,7 @@ class Table:
 
 
 def _declared(name: str, spec: dict) -> Table:
-    columns = {}
-    for column, (kind, meaning) in spec["columns"].items():
-        columns[column] = (kind.rstrip("?"), kind.endswith("?"), meaning)
+    columns = {column: (kind.rstrip("?"), kind.endswith("?"), meaning) for column, (kind, meaning) in spec["columns"].items()}
     return Table(name, spec["meaning"], tuple(spec["key"]), columns, spec["format"])
 
 
@@ -61,42 +60,73 @@ def _table(name: str) -> Table:
 
 
 def _schema(table: Table) -> pa.DataFrameSchema:
-    is_list = pa.Check(lambda v: isinstance(v, list), element_wise=True, name="a list")
-    finite = pa.Check(lambda v: not np.isinf(v), element_wise=True, name="a finite number")
-    checks = {"list": is_list, "float": finite}
+    checks = {"float": pa.Check(lambda column: ~np.isinf(column), name="a finite number")}
     columns = {c: pa.Column(DTYPES[kind], checks=checks.get(kind), nullable=nullable)
                for c, (kind, nullable, _) in table.columns.items()}
     return pa.DataFrameSchema(columns, coerce=True)
 
 
-def _offence(df: pd.DataFrame, failure: pd.Series, table: Table) -> str:
-    at = int(failure["index"])
+def _offence(df: pd.DataFrame, column: str, rule: str, at: int, table: Table) -> TableError:
     keys = ", ".join(f"{k}={df[k].iloc[at]!r}" for k in table.key)
-    rule = {"not_nullable": "a value is missing"}.get(failure["check"], f"expected {failure['check']}, got {failure['failure_case']!r}")
-    return f"table {table.name}, column {failure['column']}: {rule} in row {at} ({keys}); mend the row before the table is written"
+    return TableError(f"table {table.name}, column {column}: {rule} in row {at} ({keys}); mend the row before the table is written")
+
+
+def _fits(value, kind: str) -> bool:
+    """Whether one value can become ``kind`` without a change of meaning; the id 12.0 is no text, and "3" no number."""
+    if isinstance(value, (list, np.ndarray)):
+        return kind == "list"
+    if pd.isna(value):
+        return True  # whether it may be missing is asked later
+    if kind == "str":
+        return isinstance(value, (str, int, np.integer))
+    number = isinstance(value, (int, float, np.number, np.bool_))
+    return number and {"int": float(value).is_integer(), "float": True, "bool": value in (0, 1)}.get(kind, False)
+
+
+def _refuse_misfits(df: pd.DataFrame, table: Table) -> None:
+    """Raise TableError at the first value that pandas would refuse without saying where, or turn into something else in silence."""
+    types = pd.api.types
+    sure = {"str": lambda d: isinstance(d, pd.StringDtype), "int": types.is_integer_dtype, "float": types.is_numeric_dtype, "bool": types.is_bool_dtype}
+    for column, (kind, _, _) in table.columns.items():
+        if kind in sure and sure[kind](df[column].dtype):
+            continue
+        fits = df[column].map(lambda v, kind=kind: _fits(v, kind)).to_numpy(dtype=bool)
+        if not fits.all():
+            at = int(np.flatnonzero(~fits)[0])
+            raise _offence(df, column, f"expected {NAMES[kind]}, got {df[column].iloc[at]!r}", at, table)
+
+
+def _plain(value):
+    """Lists all the way down: Parquet gives arrays of arrays back."""
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [_plain(v) for v in (value.tolist() if isinstance(value, np.ndarray) else value)]
+    return value
 
 
 def check(df: pd.DataFrame, name: str) -> pd.DataFrame:
     """Return ``df`` with declared columns, types and order, sorted by key; raise TableError at the first thing that does not fit."""
     table = _table(name)
     missing = [c for c in table.columns if c not in df]
-    extra = [c for c in df if c not in table.columns]
+    extra = [c for c in df if c not in table.columns] + [f"{c} (again)" for c in df.columns[df.columns.duplicated()]]
     if missing or extra:
         raise TableError(f"table {name}: missing columns {missing}, undeclared columns {extra}; found {list(df)}; "
                          f"declared in lib/declarations.py are {list(table.columns)}")
     df = df[list(table.columns)].reset_index(drop=True)
     for column in (c for c, (kind, _, _) in table.columns.items() if kind == "list"):
-        df[column] = df[column].map(lambda v: list(v) if isinstance(v, (np.ndarray, tuple)) else v).astype(object)
+        df[column] = df[column].map(_plain).astype(object)
+    _refuse_misfits(df, table)
     try:
         out = _schema(table).validate(df, lazy=True)
     except pa.errors.SchemaErrors as error:
-        cases = error.failure_cases.dropna(subset=["index"])
-        raise TableError(_offence(df, cases.iloc[0], table)) from error
+        first = error.failure_cases.iloc[0]
+        rule = {"not_nullable": "a value is missing"}.get(first["check"], f"expected {first['check']}, got {first['failure_case']}")
+        raise _offence(df, first["column"], rule, int(first["index"]), table) from error
     twice = out.duplicated(list(table.key))
     if twice.any():
         at = int(np.flatnonzero(twice)[0])
         keys = ", ".join(f"{k}={out[k].iloc[at]!r}" for k in table.key)
         raise TableError(f"table {name}: the key repeats in row {at} ({keys}); keep one row a key")
+    out.attrs = {}  # Parquet would store them, and equal rows would differ in bytes
     return out.sort_values(list(table.key), kind="stable").reset_index(drop=True)
 
 
@@ -110,7 +140,7 @@ def write_atomically(path: Path, save: Callable[[str], None]) -> Path:
         os.chmod(temporary, 0o644)
         os.replace(temporary, path)
     except OSError as error:
-        raise OSError(error.errno, f"could not write {path.relative_to(ROOT) if path.is_relative_to(ROOT) else path}: {error.strerror}; "
+        raise OSError(error.errno, f"could not write {path.relative_to(ROOT) if path.is_relative_to(ROOT) else path}: {error.strerror or error}; "
                                    "nothing was changed. Free some space and run again") from error
     finally:
         if os.path.exists(temporary):
@@ -137,17 +167,32 @@ def read(name: str, tier: str) -> pd.DataFrame:
     path = table.path(tier)
     shown = path.relative_to(ROOT)
     if not path.exists():
-        raise FileNotFoundError(f"table {name} of tier {tier!r} is not there ({shown}); run 'dvc repro' (or 'make repro') first")
+        raise FileNotFoundError(f"table {name} of tier {tier!r} is not there ({shown}); {_stage_that_writes(table)} writes it: run "
+                                f"'make {'repro' if tier == 'sample' else tier}' first")
     try:
-        df = pd.read_parquet(path) if table.format == "parquet" else pd.read_csv(path, keep_default_na=True, dtype=_csv_types(table))
+        df = pd.read_parquet(path) if table.format == "parquet" else _read_csv(path, table)
     except (OSError, ValueError) as error:  # pyarrow's and the CSV parser's errors are kinds of ValueError
         raise TableError(f"table {name}: {shown} cannot be read ({type(error).__name__}: {error}); it may be cut short. "
-                         "Delete it and run 'dvc repro'") from error
+                         f"Delete it and run 'make {'repro' if tier == 'sample' else tier}'; {_stage_that_writes(table)} writes it") from error
     return check(df, name)
 
 
-def _csv_types(table: Table) -> dict[str, str]:
-    return {c: "string" for c, (kind, _, _) in table.columns.items() if kind == "str"}
+def _read_csv(path: Path, table: Table) -> pd.DataFrame:
+    """A CSV as ``write`` left it: text stays text (a data set may be called "NA"), and only what may be missing is read as missing."""
+    if path.read_bytes()[-1:] != b"\n":
+        raise ValueError("its last line has no end")
+    texts = {c: "string" for c, (kind, _, _) in table.columns.items() if kind == "str"}
+    empty_is_missing = {c: [""] for c, (kind, nullable, _) in table.columns.items() if kind != "str" or nullable}
+    return pd.read_csv(path, dtype=texts, keep_default_na=False, na_values=empty_is_missing)
+
+
+def _stage_that_writes(table: Table) -> str:
+    """"stage NAME", from dvc.yaml."""
+    import yaml
+
+    stages = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
+    wanted = str(table.path("${key}").relative_to(ROOT))
+    return next((f"stage {name}" for name, stage in stages.items() if any(wanted in out for out in stage["do"]["outs"])), "no stage")
 
 
 def read_all(tier: str, *names: str) -> list[pd.DataFrame]:

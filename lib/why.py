@@ -10,6 +10,7 @@ import sys
 
 from lib.tables import ROOT
 
+SHOWN = 6  # on a fresh clone everything is new: a list of forty files explains nothing
 WORDS = {"modified": "changed", "deleted": "is gone", "new": "is new"}
 
 
@@ -24,6 +25,7 @@ def reasons(status: dict) -> list[str]:
                 continue
             for kind, files in change.items():
                 told = [f"{file} {_said(what)}" for file, what in files.items()]
+                told = told if len(told) <= SHOWN else [*told[:SHOWN], f"and {len(told) - SHOWN} more"]
                 parts.append(f"{kind.removeprefix('changed ')}: {', '.join(told)}")
         lines.append(f"{name} would run: " + "; ".join(parts))
     return lines

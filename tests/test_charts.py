@@ -130,6 +130,29 @@ def test_survival_curve_says_what_the_table_says(submod, expected):
     assert expected in said(survival_curve(curve(submod), CEILING))
 
 
+@pytest.mark.parametrize("measure, expected", [("answer_in_context", "where no answer is defined it counts as lost"),
+                                               ("answer_in_context_defined", "questions with a defined answer")])
+def test_survival_curve_says_which_questions_count(measure, expected):
+    notes = survival_curve(curve().assign(measure=measure, dataset="ondrell"), CEILING, "sample").to_dict()["title"]["subtitle"]
+    assert expected in notes[0]
+    assert notes[1].startswith("ondrell · n = 200 questions") and notes[1].endswith("sample tier")
+
+
+def test_points_lost_are_those_of_the_printed_shares():
+    drawn = labels(survival_curve(curve(0.6749, half=0.02), {"estimate": 0.8851, "low": 0.85, "high": 0.92}))
+    assert "submod still loses 22 points in packing" in drawn  # 89 % - 67 %, although 88.51 - 67.49 is nearer to 21
+
+
+@pytest.mark.parametrize("budgets, at_least", [((96, 128, 160, 224), 4 * 3), ((160,), 5)])
+def test_every_policy_has_its_interval_even_at_one_budget(budgets, at_least):
+    spec = charts.spec_of(survival_curve(curve()[curve()["budget"].isin(budgets)], CEILING), "curve")
+    bars = next(layer for layer in spec["layer"] if layer["encoding"].get("x", {}).get("field") == "beside")
+    band = next(layer for layer in spec["layer"] if layer["mark"]["type"] == "area")
+    rows = spec["datasets"][bars["data"]["name"]] + (spec["datasets"][band["data"]["name"]] if len(budgets) > 1 else [])
+    assert {row["policy"] for row in rows} == set(curve()["policy"])
+    assert len(rows) >= at_least
+
+
 def test_a_paired_contrast_decides_where_separate_intervals_cannot():
     wide = curve(0.62, half=0.08)
     assert "too close to call" in said(survival_curve(wide, CEILING))
@@ -306,7 +329,7 @@ def test_a_policy_keeps_its_colour_whoever_else_is_drawn():
     (lambda: survival_curve(curve().assign(estimate=np.nan), CEILING), r"missing in \['estimate'\]"),
     (lambda: dot_rows(pd.concat([curve()] * 300), "f1"), r"6,000 rows, a figure takes at most 5,000; summarise first"),
     (lambda: dot_rows(curve().assign(measure="em"), "f1"), "dot_rows of 'f1': the table has no rows"),
-    (lambda: waterfall(chain().assign(lost=0.1)), "lost is not the fall in share at stage 'corpus'"),
+    (lambda: waterfall(chain().assign(lost=0.1)), "lost is not the fall in share at stage 'read': share falls by 0.3100, lost says 0.1000"),
     (lambda: waterfall(pd.concat([chain(), chain()])), "stage 'corpus' repeats"),
     (lambda: forest(pd.concat([contrasts(("mmr", 0.1, 0.2)), contrasts(("mmr", 0.1, 0.2), metric="em")])), "one metric at a time"),
     (lambda: forest(contrasts(("mmr", 0.1, 0.2), ("mmr", 0.1, 0.3))), "several rows are called 'submod − mmr'"),

@@ -2,8 +2,18 @@
 import pytest
 
 from lib.reader_spec import PROMPTS, prompt_prefixes, read_template
-from lib.readers import (Generation, ReaderError, answer_group, build_prompt, extract_answer, full_spec, open_reader, read_prompts,
-                         reader_id, regenerate)
+from lib.readers import (
+    Generation,
+    ReaderError,
+    answer_group,
+    build_prompt,
+    extract_answer,
+    full_spec,
+    open_reader,
+    read_prompts,
+    reader_id,
+    regenerate,
+)
 from lib.store import Store, entry_key
 
 SPEC = {"model": "smollm2-135m"}

@@ -32,9 +32,16 @@ class Stub(BaseHTTPRequestHandler):
         pass
 
 
+class Quiet(ThreadingHTTPServer):
+    """A stub that does not print when a client gave up waiting."""
+
+    def handle_error(self, request, client_address):
+        pass
+
+
 @pytest.fixture
 def server():
-    with ThreadingHTTPServer(("127.0.0.1", 0), Stub) as http:
+    with Quiet(("127.0.0.1", 0), Stub) as http:
         http.seen, http.script = [], []
         threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         yield http

@@ -71,6 +71,26 @@ def test_a_beginning_that_ends_inside_a_token_is_not_shared(tiny):
         assert texts(reader, PROMPTS[:1]) == [reference(reader, PROMPTS[0])]
 
 
+def test_beginnings_of_equal_length_are_not_mixed_up(tiny):
+    with open_reader({"model": str(tiny)}) as reader:
+        prompts = [f"Question: Who {verb} the bridge?\nAnswer:" for verb in ("built", "saw")]
+        reader._shared = lambda prompt, row: 5  # as if five tokens were a known beginning of each
+        prompts += [f"Passages: {prompt}" for prompt in prompts]
+        assert len({tuple(reader.tokenizer(prompt)["input_ids"][:5]) for prompt in prompts}) > 1
+        assert texts(reader, prompts) == [reference(reader, prompt) for prompt in prompts]
+
+
+def test_a_beginning_that_could_not_be_computed_is_computed_again(tiny, monkeypatch):
+    with open_reader({"model": str(tiny)}) as reader:
+        expected = texts(reader, PROMPTS)
+        reader._caches.clear()
+        with monkeypatch.context() as patch:
+            patch.setattr(reader.model, "forward", lambda **inputs: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                reader.generate(PROMPTS)
+        assert texts(reader, PROMPTS) == expected
+
+
 def test_answers_depend_on_the_shared_beginning_and_on_the_context(tiny):
     """The two tests above could pass on a model that ignores what it reads; this one says it does not."""
     with open_reader({"model": str(tiny)}) as reader:
@@ -157,9 +177,8 @@ def test_a_model_that_is_nowhere_is_one_clear_error(monkeypatch):
 
 def test_a_second_reader_frees_the_first_which_then_says_so(tiny):
     first = open_reader({"model": str(tiny)})
-    with open_reader({"model": str(tiny)}):
-        with pytest.raises(ReaderError, match="was closed"):
-            first.generate(PROMPTS)
+    with open_reader({"model": str(tiny)}), pytest.raises(ReaderError, match="was closed"):
+        first.generate(PROMPTS)
 
 
 def test_prompt_tokens_are_the_readers_own(tiny):
