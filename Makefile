@@ -16,10 +16,10 @@ weights: env     ## fetch the small models of the sample tier, checked by sha256
 	@$(ENV) python -m lib.weights $(MODELS)
 
 repro: weights   ## environment, models, and the whole chain on the sample corpus
-	@$(ENV) dvc repro && echo "look at: notebooks/executed, figures/sample, data/results/sample"
+	@$(ENV) python -m lib.run_tier sample && echo "look at: notebooks/executed, figures/sample, data/results/sample"
 
 test: weights    ## force the whole sample chain, run the tests, check that the rebuild leaves no difference
-	@$(ENV) rm -rf data/cache/live; dvc repro --force && python -m pytest -q && python -m lib.compare --rebuilt HEAD
+	@$(ENV) rm -rf data/cache/live; python -m lib.run_tier sample --force && python -m pytest -q && python -m lib.compare --rebuilt HEAD
 
 real: weights    ## the chain on HotpotQA, 2Wiki and MuSiQue files in data/raw (skips with a reason without them)
 	@$(ENV) python -m lib.run_tier real

@@ -1,6 +1,7 @@
 # Sourced by the Makefile: builds .venv once per requirements.txt, then activates it. uv when it can be had, plain pip otherwise.
 unset PYTHONDONTWRITEBYTECODE PYTHONPATH            # without .pyc files every stage would import torch twice as slowly
 export DVC_NO_ANALYTICS=1 HF_HUB_DISABLE_TELEMETRY=1 DO_NOT_TRACK=1 TOKENIZERS_PARALLELISM=false PYTHONHASHSEED=0
+export MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=-1 MALLOC_TOP_PAD_=268435456   # see lib/nbrun.py
 if [ -n "${CONDA_PREFIX:-}${VIRTUAL_ENV:-}" ] && python -c 'import lib.tables, dvc, torch' 2>/dev/null; then
   :                                                 # an activated environment that already holds everything
 else

@@ -62,9 +62,15 @@ def table_differences(a: Path, b: Path) -> list[str]:
     both = left.index.intersection(right.index)
     for column in left.columns.intersection(right.columns):
         for key, x, y in zip(both, left.loc[both, column], right.loc[both, column]):
-            if not (pd.isna(x) and pd.isna(y)) and not close(str(x), str(y)):
+            same = str(x) == str(y) if column in _counts(a.stem) else close(str(x), str(y))
+            if not (pd.isna(x) and pd.isna(y)) and not same:
                 lines.append(f"{a.stem}: {column} of {key} was {x}, is {y}")
     return lines
+
+
+def _counts(name: str) -> set[str]:
+    """Columns of whole numbers: rounding explains no difference there."""
+    return {c for c, (kind, _, _) in TABLES[name].columns.items() if kind == "int"}
 
 
 def rebuilt(revision: str) -> list[str]:

@@ -100,7 +100,7 @@ DECLARATIONS = {
         "tier": ("str", "tier"), "dataset": QUESTION["dataset"], "pack_id": PACK["pack_id"], "budget": PACK["budget"], **READER,
         "half": ("str", "0, 1 or all"), "treatment": ("str", "policy"), "control": ("str", "policy"), "metric": ("str", "column of outcomes"),
         "delta": ("float", "mean of treatment - control"), "ci_low": INTERVAL["ci_low"], "ci_high": INTERVAL["ci_high"],
-        "p_value": ("float", "two-sided, paired cluster bootstrap"), "p_holm": ("float", "Holm within data set, budget and reader"),
+        "p_value": ("float?", "two-sided, paired cluster bootstrap"), "p_holm": ("float?", "Holm within data set, budget and reader"),
         "mde": ("float?", "minimum detectable effect at 80 % power"), "n": INTERVAL["n"], "clusters": INTERVAL["clusters"]}),
     "waterfall": dict(format="csv", key=["tier", "dataset", "pack_id", "policy", "budget", "reader", "precision", "stage"],
                       meaning="where answers are lost, stage by stage, over questions with a defined answer", columns={

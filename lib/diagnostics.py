@@ -1,6 +1,8 @@
 """The one join: what was packed, what survived, what the reader made of it (SPEC 7; document 000, section 3)."""
 from __future__ import annotations
 
+import json
+
 import pandas as pd
 
 from lib import ranking, survival
@@ -26,8 +28,9 @@ def snippet_lists(packs: pd.DataFrame, snippets: pd.DataFrame, contexts: pd.Data
         out[column] = out[column].map(lambda v: v if isinstance(v, list) else [])
     other = out[out["texts"].map("\n".join) != out["context"]]
     if len(other):
-        raise ValueError(f"the context of {tuple(other.iloc[0][PACK_KEY])} in table contexts is not what table packs names, joined; "
-                         "the metric would be computed on another text than the reader saw: rerun 02")
+        row = other.iloc[0]
+        raise ValueError(f"question {row.qid} ({row.dataset}), policy {row.policy}, budget {row.budget}: the text in table contexts is not what table "
+                         "packs names, joined, so the metric would be computed on another text than the reader saw; rerun 02")
     return out.drop(columns="context")
 
 
@@ -74,8 +77,13 @@ def join(questions: pd.DataFrame, survived: pd.DataFrame, readings: pd.DataFrame
 
     A context that was not put before a reader keeps one row with reader ``none`` and missing EM and F1, also where the same text was
     read in another arm: a mean over the few that coincide would be a mean over chosen questions. ``retrieved``: dataset, qid, pack_id,
-    recall_at_5, all_gold_at_5.
+    recall_at_5, all_gold_at_5. Raises ValueError for a reading that was not packed, or that some reader did not answer.
     """
+    unpacked = readings.merge(survived[PACK_KEY], on=PACK_KEY, how="left", indicator=True).query("_merge == 'left_only'")
+    if len(unpacked):
+        row = unpacked.iloc[0]
+        raise ValueError(f"question {row.qid} ({row.dataset}), policy {row.policy}, budget {row.budget}: read, but not in table survival; rerun notebook 03 "
+                         "(closed book: add closed_book_rows)")
     hashed = survived.merge(readings, on=PACK_KEY, how="left", validate="one_to_one")
     read = answers[["dataset", "qid", "context_hash", "reader", "precision", "em", "f1", "f1_raw"]]
     out = hashed.merge(read, on=["dataset", "qid", "context_hash"], how="left")
@@ -84,6 +92,9 @@ def join(questions: pd.DataFrame, survived: pd.DataFrame, readings: pd.DataFrame
         row = out[silent].iloc[0]
         raise ValueError(f"question {row.qid} ({row.dataset}), policy {row.policy}: its context was put before the readers but table answers has no "
                          f"answer ({int(silent.sum())} such rows); rerun notebook 03")
+    answered, n = out.groupby(["reader", "precision"]).size(), int(hashed["context_hash"].notna().sum())
+    if (answered < n).any():
+        raise ValueError(f"reader {answered.idxmin()} answered {answered.min()} of the {n} contexts put before the readers; rerun notebook 03")
     out = out.fillna({"reader": NO_READER["reader"], "precision": NO_READER["precision"]}).drop(columns="context_hash")
     out = out.merge(questions[["dataset", "qid", "slice", "half", "question_type"]], on=["dataset", "qid"], validate="many_to_one")
     out = out.merge(retrieved, on=["dataset", "qid", "pack_id"], how="left", validate="many_to_one")
@@ -108,3 +119,17 @@ def oracle(outcomes: pd.DataFrame, policies: list[str], measure: str = "f1") -> 
     key = ["dataset", "qid", "pack_id", "budget", "reader", "precision"]
     best = best.drop_duplicates(key).drop(columns="_place")
     return best.assign(chosen=best["policy"], policy="oracle")
+
+
+def rankers_of(settings: pd.DataFrame) -> dict[str, tuple[str, str]]:
+    """pack_id -> (scope, ranker), from the settings table."""
+    made = {r.id: json.loads(r.settings) for r in settings.itertuples() if r.kind == "pack"}
+    return {name: (s["scope"], s["ranker"]) for name, s in made.items()}
+
+
+def torn_question(read: pd.DataFrame, policies: list[str]) -> pd.DataFrame:
+    """Rows of the first question (by id) on which the policies differ both in answer-in-context and in F1."""
+    rows = read[read["policy"].isin(policies)]
+    spread = rows.groupby(["dataset", "qid"])[["answer_in_context", "f1"]].nunique().min(axis=1)
+    torn = spread[spread > 1].index if (spread > 1).any() else spread.index
+    return rows[(rows["dataset"] == torn[0][0]) & (rows["qid"] == torn[0][1])]

@@ -49,7 +49,7 @@ def joined(texts: Sequence[str]) -> str:
 def check_additive(count: Count, contexts: Iterable[Sequence[str]], name: str = "the budget tokenizer") -> None:
     """Raise ValueError unless the sum of snippet costs equals the joined count for every context (pain: parts fit, the whole does not)."""
     for snippets in contexts:
-        parts, whole = sum(costs(snippets, count)), count([joined(snippets) + SEPARATOR])[0]
+        parts, whole = sum(costs(snippets, count)), count([joined(snippets) + SEPARATOR if snippets else ""])[0]
         if parts != whole:
             raise ValueError(f"{name} is refused: {len(snippets)} snippets cost {parts} tokens one by one but {whole} joined; "
                              "choose a tokenizer that never merges across a line break (SmolLM2, Qwen2.5)")
@@ -86,9 +86,11 @@ def chunk(documents: pd.DataFrame, count: Count, min_tokens: int = 32, rest: str
     for d, group in zip(documents.itertuples(), sentences):
         lengths = [next(flat) for _ in group]
         for position, (a, b) in enumerate(windows(d.sentences, lengths, min_tokens, rest)):
-            rows.append((d.dataset, d.doc_id, f"{d.doc_id}#{position}", position, a, b, d.text[a:b]))
+            body = d.text[a:b].strip()  # a leading space would merge with the line break before it
+            a += len(d.text[a:b]) - len(d.text[a:b].lstrip())
+            rows.append((d.dataset, d.doc_id, f"{d.doc_id}#{position}", position, a, a + len(body), body))
     out = pd.DataFrame(rows, columns=["dataset", "doc_id", "snippet_id", "position", "start", "end", "text"])
-    return out[out["text"].str.strip() != ""].assign(n_tokens=lambda t: costs(t["text"].tolist(), count)).reset_index(drop=True)
+    return out[out["text"] != ""].assign(n_tokens=lambda t: costs(t["text"].tolist(), count)).reset_index(drop=True)
 
 
 @lru_cache(maxsize=300_000)

@@ -15,8 +15,9 @@ from pathlib import Path
 
 from lib.tables import ROOT, write_atomically
 
-ENVIRONMENT = {"TOKENIZERS_PARALLELISM": "false", "PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "2", "TQDM_MININTERVAL": "15",
-               "HF_HUB_DISABLE_TELEMETRY": "1", "MPLBACKEND": "Agg"}
+# MALLOC_*: torch asks for large blocks again and again, and giving them back each time cost a third of a core in system time
+ENVIRONMENT = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "-1", "MALLOC_TOP_PAD_": "268435456", "OMP_NUM_THREADS": "1",
+               "TOKENIZERS_PARALLELISM": "false", "PYTHONHASHSEED": "0", "TQDM_MININTERVAL": "15", "HF_HUB_DISABLE_TELEMETRY": "1", "MPLBACKEND": "Agg"}
 ADDRESS = re.compile(r" at 0x[0-9a-f]{6,}")  # <Styler object at 0x7f...>
 
 

@@ -180,17 +180,13 @@ def settings_rows(settings: list[dict]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["id", "kind", "settings"]).drop_duplicates("id")
 
 
-def telling_question(questions: pd.DataFrame, survived: pd.DataFrame, name: str, budget: int) -> pd.Series:
-    """The first question of two or more hops, by id, on which the published packers disagree about the answer."""
-    rows = survived[(survived["pack_id"] == name) & (survived["budget"] == budget) & survived["policy"].isin(["naive", "focused", "mmr", "submod"])]
-    split = rows[rows["answer_defined"].astype(bool)].groupby(["dataset", "qid"])["answer_in_context"].nunique()
-    torn = questions.set_index(["dataset", "qid"]).loc[split[split == 2].index].query("n_hops >= 2").reset_index()
-    return (torn if len(torn) else questions).iloc[0]
+def benches(questions, gold, documents, pools, rankings, encoder) -> dict[str, Bench]:
+    """One Bench a data set."""
+    frames = (questions, gold, documents, pools, rankings)
+    return {d: Bench(*(t[t["dataset"] == d] for t in frames), encoder) for d in questions["dataset"].unique()}
 
 
-def example_rows(question: pd.Series, candidates: pd.DataFrame, documents: pd.DataFrame, gold: pd.DataFrame) -> pd.DataFrame:
-    """One question's candidates with title, is_gold and holds_answer, in first-stage order: what the worked example draws."""
-    mine = gold[(gold["dataset"] == question["dataset"]) & (gold["qid"] == question["qid"])]["doc_id"]
-    rows = candidates.merge(documents[["dataset", "doc_id", "title"]], on=["dataset", "doc_id"]).sort_values(["doc_rank", "position"])
-    holds = [bool(survival.answer_in_context(question["answers"], [t], question["question_type"]).value) for t in rows["text"]]
-    return rows.assign(is_gold=rows["doc_id"].isin(mine), holds_answer=holds).reset_index(drop=True)
+def pack_sets(by_set: dict[str, Bench], settings: list[dict], policies: list[str], budgets: list[int]) -> dict[str, pd.DataFrame]:
+    """``pack_all`` for every data set and setting: tables snippets, packs, contexts, survival."""
+    made = [pack_all(bench, s, policies, budgets) for s in settings for bench in by_set.values()]
+    return {k: pd.concat([m[k] for m in made], ignore_index=True) for k in ("snippets", "packs", "contexts", "survival")}

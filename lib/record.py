@@ -26,10 +26,10 @@ def asked(tier: str = "sample"):
 
 
 def record() -> None:
-    """Answer every prompt and export exactly those answers, dropping recorded ones that no prompt asks for any more."""
+    """Answer every prompt without looking at what is recorded, and export exactly those answers: what no prompt asks for any more is dropped."""
     prompts, specs = asked()
     for spec in specs:
-        store = Store()
+        store = Store(ignore_recorded=True)
         read_prompts(prompts, spec, store)
         group = answer_group(spec)
         path = store.export(group, [entry_key(group, p) for p in prompts])

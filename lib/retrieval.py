@@ -151,3 +151,11 @@ def rank(questions: pd.DataFrame, documents: pd.DataFrame, pools: pd.DataFrame, 
                 rows += [(q.dataset, q.qid, scope, name, r, documents["doc_id"].iat[j], float(values[j]))
                          for r, j in enumerate(ranking[:depth], 1)]
     return pd.DataFrame(rows, columns=["dataset", "qid", "scope", "ranker", "rank", "doc_id", "score"])
+
+
+def rank_sets(questions: pd.DataFrame, documents: pd.DataFrame, pools: pd.DataFrame, encoder: Encoder, depth: int = 50,
+              dimensions: int = DIMENSIONS) -> pd.DataFrame:
+    """``rank`` for every data set: the rankings table."""
+    parts = [rank(asked, documents[documents["dataset"] == name], pools[pools["dataset"] == name], encoder, depth=depth, dimensions=dimensions)
+             for name, asked in questions.groupby("dataset")]
+    return pd.concat(parts, ignore_index=True)

@@ -10,6 +10,7 @@ from lib import stats
 
 ARM = ["dataset", "pack_id", "policy", "budget", "reader", "precision"]
 PANEL = ["dataset", "pack_id", "budget", "reader", "precision"]
+READ = ("em", "f1", "f1_raw")  # missing where no reader was asked: no row; missing elsewhere means undefined: a row that counts it
 STAGES = ("corpus", "pool", "context", "read")
 
 
@@ -23,7 +24,8 @@ def halves(outcomes: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
 def means(outcomes: pd.DataFrame, measures: Sequence[str], tier: str, resamples: int = 10_000, seed: int = 0) -> pd.DataFrame:
     """The policies table: mean of each measure in each arm and half, with a 95 % interval over questions; missing values are counted.
 
-    ``answer_in_context_defined`` is answer_in_context over the questions where it is defined.
+    ``answer_in_context_defined`` is answer_in_context over the questions where it is defined. A measure that no question of an arm has is
+    a row with n 0.
     """
     outcomes = outcomes.assign(answer_in_context_defined=outcomes["answer_in_context"].where(outcomes["answer_defined"]))
     rows = []
@@ -35,6 +37,8 @@ def means(outcomes: pd.DataFrame, measures: Sequence[str], tier: str, resamples:
             found = stats.paired_cluster_bootstraps(wide.to_numpy(float), wide.index, resamples=resamples, seed=seed) if len(wide) else []
             for column, i in zip(wide.columns, found):
                 rows.append((tier, *column[:-1], half, column[-1], i.estimate, i.low, i.high, i.n, i.clusters, int(asked[column[:-1]] - i.n)))
+            undefined = {(*arm, m) for arm in asked.index for m in measures if m not in READ} - set(wide.columns)
+            rows += [(tier, *cell[:-1], half, cell[-1], np.nan, np.nan, np.nan, 0, 0, int(asked[cell[:-1]])) for cell in sorted(undefined)]
     return pd.DataFrame(rows, columns=["tier", *ARM, "half", "measure", "estimate", "ci_low", "ci_high", "n", "clusters", "undefined"])
 
 

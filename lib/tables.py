@@ -66,9 +66,12 @@ def _schema(table: Table) -> pa.DataFrameSchema:
     return pa.DataFrameSchema(columns, coerce=True)
 
 
+def _key_of(df: pd.DataFrame, at: int, table: Table) -> str:
+    return ", ".join(f"{k}={df[k].iloc[at]!r}" for k in table.key)
+
+
 def _offence(df: pd.DataFrame, column: str, rule: str, at: int, table: Table) -> TableError:
-    keys = ", ".join(f"{k}={df[k].iloc[at]!r}" for k in table.key)
-    return TableError(f"table {table.name}, column {column}: {rule} in row {at} ({keys}); mend the row before the table is written")
+    return TableError(f"table {table.name}, column {column}: {rule} in row {at} ({_key_of(df, at, table)}); mend the row before the table is written")
 
 
 def _fits(value, kind: str) -> bool:
@@ -115,6 +118,8 @@ def check(df: pd.DataFrame, name: str) -> pd.DataFrame:
     for column in (c for c, (kind, _, _) in table.columns.items() if kind == "list"):
         df[column] = df[column].map(_plain).astype(object)
     _refuse_misfits(df, table)
+    for column in (c for c, (kind, _, _) in table.columns.items() if kind == "float" and df[c].dtype == object):
+        df[column] = df[column].astype("Float64")  # pd.NA is missing, too
     try:
         out = _schema(table).validate(df, lazy=True)
     except pa.errors.SchemaErrors as error:
@@ -124,8 +129,7 @@ def check(df: pd.DataFrame, name: str) -> pd.DataFrame:
     twice = out.duplicated(list(table.key))
     if twice.any():
         at = int(np.flatnonzero(twice)[0])
-        keys = ", ".join(f"{k}={out[k].iloc[at]!r}" for k in table.key)
-        raise TableError(f"table {name}: the key repeats in row {at} ({keys}); keep one row a key")
+        raise TableError(f"table {name}: the key repeats in row {at} ({_key_of(out, at, table)}); keep one row a key")
     out.attrs = {}  # Parquet would store them, and equal rows would differ in bytes
     return out.sort_values(list(table.key), kind="stable").reset_index(drop=True)
 
@@ -181,7 +185,7 @@ def _read_csv(path: Path, table: Table) -> pd.DataFrame:
     """A CSV as ``write`` left it: text stays text (a data set may be called "NA"), and only what may be missing is read as missing."""
     if path.read_bytes()[-1:] != b"\n":
         raise ValueError("its last line has no end")
-    texts = {c: "string" for c, (kind, _, _) in table.columns.items() if kind == "str"}
+    texts = {c: "string" for c, (kind, *_) in table.columns.items() if kind == "str"}
     empty_is_missing = {c: [""] for c, (kind, nullable, _) in table.columns.items() if kind != "str" or nullable}
     return pd.read_csv(path, dtype=texts, keep_default_na=False, na_values=empty_is_missing)
 
@@ -198,3 +202,9 @@ def _stage_that_writes(table: Table) -> str:
 def read_all(tier: str, *names: str) -> list[pd.DataFrame]:
     """Several tables of one tier, in the order asked."""
     return [read(name, tier) for name in names]
+
+
+def write_all(tier: str, **frames: pd.DataFrame) -> None:
+    """Several tables of one tier by name."""
+    for name, frame in frames.items():
+        write(frame, name, tier)

@@ -61,3 +61,13 @@ def loss_answer(waterfall, conditional, reader: str) -> str:
         out.append(f"On {DATASETS.get(dataset, dataset)}, of all span questions, {percent(lost['pool'])} lose the answer in retrieval, {percent(lost['context'])} in "
                    f"packing and {percent(lost['read'])} in reading; mean F1 is {split[1]:.2f} where the answer stands in the context and {split[0]:.2f} where it does not.")
     return " ".join(out)
+
+
+def retrieval_answer(table) -> str:
+    """all_gold_at_5 of the dense list in both scopes, a sentence a data set."""
+    out = []
+    for dataset, rows in table[table["ranker"] == "dense"].groupby("dataset"):
+        own, pooled = (rows[rows["scope"] == s].iloc[0] for s in ("own", "pooled"))
+        out.append(f"On {DATASETS.get(dataset, dataset)} a dense top 5 holds every gold passage for {percent(own['estimate'])} of {own['n']:.0f} questions when it "
+                   f"searches the question's own paragraphs, and for {percent(pooled['estimate'])} when it searches all passages.")
+    return " ".join(out)

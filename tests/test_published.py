@@ -117,7 +117,7 @@ def test_parameters_are_the_plans(tier):
     assert p["retrieve"]["dimensions"] == PLAN["published_arm"]["dimensions"]
     assert p["read"]["budget"] == PLAN["published_arm"]["budget"] and p["read"]["budget"] in p["pack"]["budgets"]
     assert set(PLAN["published_arm"]["policies"]) <= set(p["pack"]["policies"]) & set(p["read"]["policies"])
-    assert {policy for pair in PLAN["contrasts"] for policy in pair} <= set(p["read"]["policies"])
+    assert {policy for pair in PLAN["contrasts"] for policy in pair} <= set(p["pack"]["policies"])
     assert (p["diagnose"]["margin"], p["diagnose"]["resamples"]) == (PLAN["margin"], PLAN["resamples"])
 
 

@@ -1,0 +1,31 @@
+"""One question from beginning to end: which to show, what was retrieved, how the submodular packer proceeds (notebook 02)."""
+from __future__ import annotations
+
+import pandas as pd
+
+from lib import packers, submodular, survival
+
+
+def telling_question(questions: pd.DataFrame, survived: pd.DataFrame, name: str, budget: int) -> pd.Series:
+    """The first question of two or more hops, by id, on which the published packers disagree about the answer."""
+    rows = survived[(survived["pack_id"] == name) & (survived["budget"] == budget) & survived["policy"].isin(["naive", "focused", "mmr", "submod"])]
+    split = rows[rows["answer_defined"].astype(bool)].groupby(["dataset", "qid"])["answer_in_context"].nunique()
+    torn = questions.set_index(["dataset", "qid"]).loc[split[split == 2].index].query("n_hops >= 2").reset_index()
+    return (torn if len(torn) else questions).iloc[0]
+
+
+def example_rows(question: pd.Series, candidates: pd.DataFrame, documents: pd.DataFrame, gold: pd.DataFrame) -> pd.DataFrame:
+    """One question's candidates with title, is_gold and holds_answer, in first-stage order: what the worked example draws."""
+    mine = gold[(gold["dataset"] == question["dataset"]) & (gold["qid"] == question["qid"])]["doc_id"]
+    rows = candidates.merge(documents[["dataset", "doc_id", "title"]], on=["dataset", "doc_id"]).sort_values(["doc_rank", "position"])
+    holds = [bool(survival.answer_in_context(question["answers"], [t], question["question_type"]).value) for t in rows["text"]]
+    return rows.assign(is_gold=rows["doc_id"].isin(mine), holds_answer=holds).reset_index(drop=True)
+
+
+def steps(c: packers.Candidates, picks: packers.Picks) -> pd.DataFrame:
+    """The submodular packer at work: after each pick the four terms, F, and the tokens spent."""
+    f, chosen = packers.objective(c), [i for i, _ in picks]
+    names = ["relevance", "query coverage", "saturated coverage", "document diversity"]
+    rows = [{"picked": c.ids[chosen[k - 1]], "tokens": int(c.costs[chosen[:k]].sum()), **dict(zip(names, submodular.terms_of(f, chosen[:k]))),
+             "F": submodular.value(f, chosen[:k])} for k in range(1, len(chosen) + 1)]
+    return pd.DataFrame(rows, columns=["picked", "tokens", *names, "F"])

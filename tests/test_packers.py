@@ -1,0 +1,171 @@
+"""Packing rules: what each one prefers, and what none of them may do."""
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_world import candidates
+
+from lib import packers, submodular
+from lib.packers import PACKERS, focused, mmr, naive, pack, reading_order, submod, topk
+
+SEARCH = settings(max_examples=150, deadline=None, derandomize=True, database=None)
+POLICIES = sorted(PACKERS)
+
+
+@st.composite
+def any_candidates(draw):
+    """Up to nine snippets with many ties, some dearer than any budget."""
+    n = draw(st.integers(0, 9))
+    column = st.lists(st.integers(0, 4), min_size=n, max_size=n)
+    relevance, costs, document = (np.array(draw(column), int) for _ in range(3))
+    terms = np.array(draw(st.lists(st.booleans(), min_size=3 * n, max_size=3 * n)), bool).reshape(n, 3)
+    cosine = np.random.default_rng(draw(st.integers(0, 99))).uniform(-1, 1, (n, n))
+    similarity = (cosine + cosine.T) / 2
+    return candidates(relevance / 4, 7 * costs + 1, np.sort(document), terms, similarity, holds_answer=relevance > 2)
+
+
+def names(picks):
+    return [i for i, _ in picks]
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_metric_case_no_candidate_fits(policy):
+    c = candidates([0.5, 0.9], [12, 11], holds_answer=[True, False])
+    assert pack(c, policy, 10) == [] == pack(c, policy, 0)
+    assert pack(candidates([], [], holds_answer=[]), policy, 10) == []
+
+
+@pytest.mark.parametrize("cost", [0, -3, np.nan])
+def test_metric_case_a_costless_snippet_is_an_error_before_any_packer_sees_it(cost):
+    with pytest.raises(ValueError, match="at least one token, but candidate 1 costs"):
+        candidates([0.5, 0.9], [12, cost])
+
+
+@pytest.mark.parametrize("policy", ["naive", "mmr", "focused", "submod", "topk"])
+def test_metric_case_equals_go_to_the_better_first_stage_rank(policy):
+    assert names(pack(candidates([0.5] * 4, [5] * 4), policy, 10)) == [0, 1]
+
+
+def test_metric_case_a_question_without_content_terms_has_query_coverage_0():
+    c = candidates([0.0, 0.0], [5, 5])
+    assert submodular.terms_of(packers.objective(c), [0, 1])[:2].tolist() == [0, 0]
+    assert names(submod(c, 10)) == names(focused(c, 10)) == [0, 1]
+
+
+@SEARCH
+@given(any_candidates(), st.integers(0, 40))
+def test_metric_case_mmr_with_lambda_1_is_the_relevance_order(c, budget):
+    assert names(mmr(c, budget, lam=1.0)) == names(naive(c, budget))
+
+
+@SEARCH
+@given(any_candidates(), st.sampled_from([0.0, 0.3, 0.7, 1.0]))
+def test_metric_case_mmr_picks_the_most_relevant_first(c, lam):
+    if c.ids:
+        assert mmr(c, c.costs.sum(), lam)[0][0] == np.argmax(c.relevance)
+
+
+@SEARCH
+@given(any_candidates(), st.integers(0, 60), st.sampled_from(POLICIES))
+def test_no_packer_goes_over_its_budget_or_packs_twice(c, budget, policy):
+    picks = names(pack(c, policy, budget))
+    assert len(set(picks)) == len(picks)
+    assert c.costs[picks].sum() <= budget
+
+
+@SEARCH
+@given(any_candidates(), st.integers(0, 60), st.sampled_from(["naive", "focused", "mmr", "submod", "random", "gold"]))
+def test_what_is_left_out_does_not_fit_any_more(c, budget, policy):
+    picks = names(pack(c, policy, budget))
+    fallback = policy == "submod" and len(picks) == 1  # one snippet instead of what the greedy chose
+    left = [i for i in range(len(c.ids)) if i not in picks]
+    assert fallback or all(c.costs[picks].sum() + c.costs[i] > budget for i in left)
+
+
+@SEARCH
+@given(any_candidates(), st.integers(1, 60), st.sampled_from(["naive", "mmr", "submod"]))
+def test_similarities_below_0_count_as_0(c, budget, policy):
+    clipped = candidates(c.relevance, c.costs, c.document, c.terms, np.clip(c.similarity, 0, 1))
+    assert pack(c, policy, budget) == pack(clipped, policy, budget)
+
+
+def test_mmr_leaves_out_a_copy_and_more_so_with_less_lambda():
+    similarity = [[1, 1, 0], [1, 1, 0], [0, 0, 1]]
+    c = candidates([0.9, 0.9, 0.6], [5, 5, 5], similarity=similarity)
+    assert names(mmr(c, 10, lam=1.0)) == [0, 1]
+    assert names(mmr(c, 10)) == [0, 2]  # 0.7 x 0.9 - 0.3 < 0.7 x 0.6: lambda is neither ignored nor inverted
+    assert names(mmr(c, 10, lam=0.9)) == [0, 1]
+    assert dict(mmr(c, 15)) == pytest.approx({0: 0.63, 2: 0.42, 1: 0.33})
+
+
+@pytest.mark.parametrize("lam", [-0.1, 1.1, 70, float("nan")])
+def test_mmr_refuses_a_lambda_that_is_none(lam):
+    with pytest.raises(ValueError, match=r"lambda must lie in \[0, 1\]"):
+        mmr(candidates([0.5], [1]), 5, lam=lam)
+
+
+def test_focused_prefers_new_terms_then_new_documents_then_relevance():
+    terms = [[1, 1, 0], [1, 1, 0], [0, 0, 1], [0, 0, 0], [0, 0, 0]]
+    c = candidates([0.2, 0.9, 0.1, 0.8, 0.3], [5] * 5, [0, 0, 0, 0, 1], terms)
+    assert names(focused(c, 25)) == [1, 2, 4, 3, 0]
+    assert [gain for _, gain in focused(c, 25)] == [2, 1, 0, 0, 0]
+
+
+def test_focused_ignores_length_and_checks_the_budget_after_the_pick():
+    c = candidates([0.1, 0.1], [9, 2], terms=[[1, 1], [1, 0]])
+    assert names(focused(c, 10)) == [0]       # the longer one is better, and it fits
+    assert names(focused(c, 8)) == [1]        # it does not fit: passed over
+    assert names(focused(c, 8, stop=True)) == []
+
+
+def test_naive_passes_over_what_does_not_fit_or_stops_there():
+    c = candidates([0.9, 0.5, 0.7], [4, 3, 8])
+    assert naive(c, 8) == [(0, 0.9), (1, 0.5)]
+    assert naive(c, 8, stop=True) == [(0, 0.9)]
+
+
+def test_submod_divides_by_length_unless_told_not_to():
+    c = candidates([0.5, 0.3, 0.3], [10, 4, 4])
+    weights = (1, 0, 0, 0)
+    assert names(submod(c, 10, weights=weights)) == [1, 2]
+    assert names(submod(c, 10, exponent=0.0, weights=weights)) == [0]
+    assert names(submod(c, 18, cap=1, weights=weights)) == [0]  # one per-token pick, beaten by the better single snippet
+
+
+def test_topk_reads_documents_in_rank_order_and_is_cut_at_the_first_that_does_not_fit():
+    c = candidates([0.1, 0.9, 0.9], [4, 9, 1], [0, 0, 1])
+    assert names(topk(c, 14)) == [0, 1, 2]
+    assert names(topk(c, 12)) == [0]  # the third would fit, but the text was cut
+
+
+def test_gold_packs_what_holds_the_answer_first():
+    c = candidates([0.9, 0.1, 0.1], [5, 5, 5], [0, 0, 1], holds_answer=[False, False, True])
+    assert names(packers.gold(c, 10)) == [2, 0]
+    assert names(pack(c, "gold", 10)) == [0, 2]
+    with pytest.raises(ValueError, match="holds_answer"):
+        packers.gold(candidates([0.9], [5]), 10)
+
+
+def test_random_hangs_on_seed_and_question_alone():
+    c, other = (candidates(np.zeros(9), [1] * 9, qid=q) for q in ("q1", "q2"))
+    assert packers.random(c, 9) == packers.random(c, 9)
+    orders = [names(packers.random(*a)) for a in ((c, 9), (c, 9, 1), (other, 9))]
+    assert len({tuple(order) for order in orders}) == 3 and all(sorted(order) == list(range(9)) for order in orders)
+
+
+def test_the_reading_order_is_the_first_stage_order_or_the_order_picked():
+    c = candidates([0.1, 0.5, 0.9], [5, 5, 5], [0, 1, 1])
+    picks = naive(c, 15)
+    assert names(picks) == [2, 1, 0]
+    assert names(pack(c, "naive", 15)) == [0, 1, 2] and names(pack(c, "naive", 15, order="picked")) == [2, 1, 0]
+    with pytest.raises(ValueError, match="'rank' or 'picked', got 'reverse'"):
+        reading_order(c, picks, "reverse")
+
+
+def test_errors_name_what_was_got():
+    with pytest.raises(ValueError, match="no packer is called 'greedy'; there are naive"):
+        pack(candidates([0.5], [1]), "greedy", 5)
+    with pytest.raises(ValueError, match="not NaN, got nan for question 'q'"):
+        candidates([0.5, np.nan], [1, 1])
+    with pytest.raises(ValueError, match="has 2 candidates, but {'costs': 3} entries"):
+        candidates([0.5, 0.5], [1, 1, 1])

@@ -1,0 +1,191 @@
+"""First-stage rankings: unit vectors, a cache that survives a kill, BM25 and fusion by hand, and no document favoured for its name."""
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from small_world import TEXTS, Letters, world
+
+from lib import ranking
+from lib.retrieval import bm25_scores, dense_scores, embed, ordered, rank, reciprocal_rank_fusion, tie_breaks, truncate
+from lib.text import content_terms
+
+MANY = [f"text number {i} {'long ' * (i % 7)}" for i in range(20)]
+
+
+def test_truncated_vectors_are_unit():
+    vectors = np.random.default_rng(0).normal(size=(50, 384)).astype(np.float32)
+    short = truncate(vectors, 320)
+    assert short.shape == (50, 320) and np.linalg.norm(short, axis=1) == pytest.approx(np.ones(50), abs=1e-6)
+    assert short == pytest.approx(vectors[:, :320] / np.linalg.norm(vectors[:, :320], axis=1, keepdims=True), abs=1e-6)
+    assert truncate(short, 320) == pytest.approx(short, abs=1e-6) and truncate(vectors[:, :8]).shape == (50, 8)
+    assert not truncate(np.zeros((1, 4))).any()  # a text that says nothing has no direction
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_vector_that_is_no_number_is_an_error(bad):
+    with pytest.raises(ValueError, match="vector 1 of 2 holds NaN or infinity"):
+        truncate([[1, 2], [bad, 1]])
+
+
+def test_embed_encodes_each_distinct_text_once_ever(tmp_path):
+    encoder = Letters()
+    first = embed([*MANY, *MANY[::-1]], encoder, tmp_path, batch=8)
+    assert sorted(t for b in encoder.batches for t in b) == sorted(MANY)
+    assert (first[:20] == first[20:][::-1]).all() and (first[:20] == Letters().encode(MANY)).all()
+    assert (embed(MANY[5:8], encoder, tmp_path) == first[5:8]).all() and len(encoder.batches) == 3
+    assert embed([], encoder, tmp_path).shape[0] == 0
+
+
+def test_a_killed_run_resumes_where_it_stopped_with_the_same_batches(tmp_path):
+    whole = Letters()
+    expected = embed(MANY, whole, None, batch=6)
+    killed, resumed = Letters(fail_at=2), Letters()
+    with pytest.raises(KeyboardInterrupt):
+        embed(MANY, killed, tmp_path, batch=6)
+    assert (embed(MANY, resumed, tmp_path, batch=6) == expected).all()
+    assert killed.batches + resumed.batches == whole.batches
+
+
+def test_a_batch_killed_while_it_is_stored_is_stored_wholly_or_not_at_all(tmp_path, monkeypatch):
+    import diskcache
+
+    written, store = [], diskcache.Cache.__setitem__
+
+    def stop_at_the_ninth(self, key, value):
+        written.append(key)
+        if len(written) == 9:
+            raise KeyboardInterrupt
+        store(self, key, value)
+
+    monkeypatch.setattr(diskcache.Cache, "__setitem__", stop_at_the_ninth)
+    with pytest.raises(KeyboardInterrupt):
+        embed(MANY, Letters(), tmp_path, batch=6)
+    monkeypatch.undo()
+    resumed, whole = Letters(), Letters()
+    assert (embed(MANY, resumed, tmp_path, batch=6) == embed(MANY, whole, None, batch=6)).all()
+    assert resumed.batches == whole.batches[1:]
+
+
+def test_batches_do_not_depend_on_the_order_of_the_texts():
+    one, two = Letters(), Letters()
+    assert (embed(MANY, one, None, batch=6) == embed(MANY[::-1], two, None, batch=6)[::-1]).all()
+    assert one.batches == two.batches
+
+
+def test_another_encoder_has_other_vectors(tmp_path):
+    class Lengths(Letters):
+        name = "lengths"
+
+        def encode(self, texts):
+            return np.array([[len(t)] for t in texts])
+
+    assert embed(MANY, Letters(), tmp_path).shape[1] == 26
+    assert embed(MANY, Lengths(), tmp_path).shape[1] == 1
+
+
+def test_an_encoder_that_loses_a_text_is_an_error():
+    class Loser(Letters):
+        def encode(self, texts):
+            return super().encode(texts)[:-1]
+
+    with pytest.raises(ValueError, match="shorter"):
+        embed(MANY, Loser(), None)
+
+
+def test_reciprocal_rank_fusion_by_hand():
+    fused = reciprocal_rank_fusion([np.array([0, 2, 1]), np.array([2, 1])], n=4)
+    assert fused == pytest.approx([1 / 61, 1 / 63 + 1 / 62, 1 / 62 + 1 / 61, 0])
+    assert ordered(fused, np.arange(4), 4).tolist() == [2, 1, 0, 3]
+    assert reciprocal_rank_fusion([np.array([1, 0])], n=2, k=0) == pytest.approx([0.5, 1])
+
+
+def lucene_bm25(question, passages, k1=1.5, b=0.75):
+    terms = [content_terms(p) for p in passages]
+    n, mean = len(passages), np.mean([len(t) for t in terms])
+    idf = {w: math.log(1 + (n - df + 0.5) / (df + 0.5)) for w in {w for t in terms for w in t} if (df := sum(w in t for t in terms))}
+    return [sum(idf[w] * t.count(w) / (t.count(w) + k1 * (1 - b + b * len(t) / mean)) for w in content_terms(question) if w in idf) for t in terms]
+
+
+def test_bm25_by_hand_unknown_words_included():
+    passages = [f"{title}. {body}" for title, body in TEXTS.values()]
+    asked = ["Which brown river is the Marl?", "brown zeppelin river river", "zeppelin", "Who is it?", ""]
+    found = bm25_scores(asked, passages)
+    assert found.shape == (5, 6) and found == pytest.approx(np.array([lucene_bm25(q, passages) for q in asked]), rel=1e-4)
+    assert found[:2].any(axis=1).all() and not found[2:].any()
+
+
+def test_bm25_of_nothing():
+    assert bm25_scores([], ["a brown eel"]).shape == (0, 1)
+    assert bm25_scores(["eel"], []).shape == (1, 0)
+    assert bm25_scores(["eel"], ["the of", ""]).tolist() == [[0, 0]]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_score_depends_on_a_documents_place(seed):
+    rng = np.random.default_rng(seed)
+    vectors, asked = (truncate(rng.normal(size=(n, 320))) for n in (331, 37))
+    order = rng.permutation(331)
+    assert (dense_scores(asked, vectors)[:, order] == dense_scores(asked, vectors[order])).all()
+    assert (dense_scores(asked[:1], vectors) == dense_scores(asked, vectors)[:1]).all()
+    assert dense_scores(asked, vectors) == pytest.approx(asked @ vectors.T, abs=1e-6)
+    passages = [" ".join(rng.choice(["eel", "bee", "river", "sea"], 5)) for _ in range(331)]
+    assert (bm25_scores(["eel bee", "sea"], passages)[:, order] == bm25_scores(["eel bee", "sea"], [passages[i] for i in order])).all()
+
+
+def test_equal_scores_are_ordered_by_what_a_passage_says():
+    passages = ["an eel", "a bee", "the sea"]
+    by_place = [passages[i] for i in ordered(np.ones(3), tie_breaks(passages), 3)]
+    turned = passages[::-1]
+    assert [turned[i] for i in ordered(np.ones(3), tie_breaks(turned), 3)] == by_place
+    assert ordered(np.array([0.5, 0.9, 0.7]), tie_breaks(passages), 2).tolist() == [1, 2]
+
+
+def test_every_question_has_every_list_of_its_scope():
+    questions, _, documents, pools, rankings = world()
+    size = rankings.groupby(["qid", "scope", "ranker"]).size()
+    for q in questions["qid"]:
+        own = set(pools[pools["qid"] == q]["doc_id"])
+        for ranker in ("dense", "bm25", "hybrid"):
+            assert size[q, "pooled", ranker] == len(documents)
+            assert size.get((q, "own", ranker), 0) == len(own)
+            assert set(rankings.query("qid == @q and scope == 'own' and ranker == @ranker")["doc_id"]) == own
+    for _, rows in rankings.groupby(["qid", "scope", "ranker"]):
+        assert rows["rank"].tolist() == list(range(1, len(rows) + 1)) and rows["score"].is_monotonic_decreasing and rows["doc_id"].is_unique
+
+
+def test_depth_cuts_the_list_and_changes_nothing_above():
+    questions, _, documents, pools, rankings = world()
+    cut = rank(questions, documents, pools, Letters(), depth=2, cache=None)
+    pd.testing.assert_frame_equal(cut, rankings[rankings["rank"] <= 2].reset_index(drop=True))
+
+
+def test_renaming_documents_changes_no_score_and_no_order():
+    other = dict(zip(TEXTS, ["z", "c", "y", "a", "k", "b"]))
+    key = ["qid", "scope", "ranker", "rank"]
+    before = world()[4].sort_values(key).reset_index(drop=True)
+    after = world(rename=other.get, reverse=True)[4].sort_values(key).reset_index(drop=True)
+    pd.testing.assert_frame_equal(before.assign(doc_id=before["doc_id"].map(other)), after)
+    assert ((before["score"] == 0) & (before["ranker"] == "bm25")).sum() > 10  # ties are among them
+
+
+def test_the_hybrid_list_is_the_fusion_of_the_other_two():
+    _, _, _, _, rankings = world()
+    for _, rows in rankings[rankings["qid"].isin(["q1", "q4"])].groupby(["qid", "scope"]):
+        place = rows.pivot(index="doc_id", columns="ranker", values="rank")
+        hybrid = rows[rows["ranker"] == "hybrid"].set_index("doc_id")["score"]
+        assert hybrid.to_dict() == pytest.approx((1 / (60 + place["dense"]) + 1 / (60 + place["bm25"])).to_dict())
+
+
+def test_the_rankings_fit_the_ranking_measures():
+    _, gold, _, _, rankings = world()
+    measured = ranking.ranking_measures(rankings, gold).set_index(["qid", "scope", "ranker"])
+    assert measured.loc[("q1", "pooled", "bm25"), "recall_at_10"] == 1
+    assert measured.loc[("q6", "own", "dense"), "recall_at_5"] == 0  # an empty pool: nothing found, still in the mean
+    assert math.isnan(measured.loc[("q4", "own", "dense"), "recall_at_5"])  # no gold: undefined
+
+
+def test_a_pool_that_names_an_unknown_document_is_an_error():
+    questions, _, documents, pools, _ = world()
+    with pytest.raises(ValueError, match="pool of question 'q1' names document 'bees', which is not in table documents"):
+        rank(questions, documents[documents["doc_id"] != "bees"], pools, Letters(), cache=None)
