@@ -1,0 +1,43 @@
+"""Every packing setting beside the published columns: the right published value beside the right row, and nothing where nothing belongs."""
+import pandas as pd
+import pytest
+
+from lib import choices
+
+
+def packing(dataset: str) -> pd.DataFrame:
+    rows = [("real", dataset, pack, policy, 160, half, measure, 0.5 + 0.1 * (pack == "b"), 0.4, 0.6, 10, 10, 0)
+            for pack in ("a", "b") for policy in choices.POLICIES for half in ("0", "1", "all") for measure in choices.MEASURES]
+    return pd.DataFrame(rows, columns=["tier", "dataset", "pack_id", "policy", "budget", "half", "measure", "estimate", "ci_low", "ci_high", "n", "clusters",
+                                       "undefined"])
+
+
+@pytest.mark.parametrize("policy, measure, value", [("naive", "gold_coverage", 0.685), ("submod", "all_gold_in_context", 0.578),
+                                                    ("focused", "answer_in_context", 0.622), ("mmr", "n_tokens", 151.9)])
+def test_published_columns_are_document_000s_table_6(policy, measure, value):
+    assert choices.published_columns()["hotpotqa", policy, measure] == value
+
+
+def test_both_conventions_of_answer_in_context_stand_beside_the_one_published_column():
+    known = choices.published_columns()
+    assert known["hotpotqa", "naive", "answer_in_context_defined"] == known["hotpotqa", "naive", "answer_in_context"] == 0.590
+
+
+def test_moved_is_measured_from_the_main_setting_and_difference_from_the_published_value():
+    table = choices.choices(packing("hotpotqa"), "a", 160).set_index(["pack_id", "half", "policy", "measure"])
+    row = table.loc[("b", "0", "naive", "gold_coverage")]
+    assert row["moved"] == pytest.approx(0.1) and row["difference"] == pytest.approx(0.6 - 0.685)
+    assert (table.loc["a"]["moved"] == 0).all()
+
+
+def test_a_data_set_without_published_rows_has_no_difference_and_no_distance():
+    table = choices.choices(packing("ondrell"), "a", 160)
+    assert table["published"].isna().all() and table["difference"].isna().all() and table["moved"].notna().all()
+    assert choices.distances(table).empty
+
+
+def test_distance_is_the_mean_absolute_difference_of_three_shares_over_four_packers():
+    table = choices.choices(packing("hotpotqa"), "a", 160)
+    published = [v for (d, p, m), v in choices.published_columns().items() if m in choices.SHARES]
+    assert len(published) == 12
+    assert choices.distances(table).loc[("hotpotqa", "a"), "0"] == pytest.approx(sum(abs(0.5 - v) for v in published) / 12)
