@@ -25,6 +25,18 @@ def missing_files(source: dict) -> list[str]:
     return [str(p) for p in paths if not (ROOT / p).exists()]
 
 
+def drawn(loaded: dict) -> dict:
+    """Only the questions that some seed draws, with their gold and pools, where a slice is large enough to draw from; the corpus stays whole."""
+    questions = loaded["questions"]
+    taken = questions["seeds"].map(len) > 0
+    large = taken.groupby(questions["slice"]).transform("any")
+    kept = questions[taken | ~large]
+    if len(kept) == len(questions):
+        return loaded
+    own = {k: t[t["qid"].isin(kept["qid"])] for k, t in loaded.items() if k in ("gold", "pools", "rankings")}
+    return {**loaded, **own, "questions": kept, "report": {**loaded["report"], "questions_not_drawn": len(questions) - len(kept)}}
+
+
 def load_all(sources: dict[str, dict]) -> tuple[dict[str, pd.DataFrame], dict[str, str], dict[str, dict]]:
     """(tables, skipped, reports) of every data set named in params.yaml.
 
@@ -38,7 +50,7 @@ def load_all(sources: dict[str, dict]) -> tuple[dict[str, pd.DataFrame], dict[st
         if absent:
             skipped[name] = f"not there: {', '.join(absent)} (see data/raw/README.md)"
             continue
-        loaded = datasets.load(name, resolved(source))
+        loaded = drawn(datasets.load(name, resolved(source)))
         reports[name] = loaded["report"]
         for kind in parts:
             parts[kind] += [loaded[kind]] if kind in loaded else []

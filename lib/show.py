@@ -13,7 +13,7 @@ def rows(table: pd.DataFrame, precision: int = 2) -> Styler:
     truth = [c for c in table if pd.api.types.is_bool_dtype(table[c])]
     told = hashlib.sha256(table.to_csv(index=False).encode()).hexdigest()[:8]  # pandas would draw a new random id on each run
     style = table.style.set_uuid(told).hide(axis="index").format(precision=precision, na_rep="")
-    style = style.format(lambda v: "●" if v is True or v == 1 else "", subset=truth)
+    style = style.format(lambda v: "●" if not pd.isna(v) and v else "", subset=truth)
     style = style.set_properties(subset=text, **{"text-align": "left"}).set_properties(subset=truth, **{"text-align": "center"})
     return style.set_table_styles([{"selector": "th", "props": "text-align: left"}, {"selector": "td", "props": "vertical-align: top"}])
 

@@ -11,6 +11,11 @@ def test_a_table_renders_the_same_bytes_twice_and_marks_truth():
     assert first == second and first.count("●") == 1 and "0.12" in first and "nan" not in first.lower()
 
 
+def test_an_undefined_truth_value_is_left_empty():
+    table = pd.DataFrame({"last": pd.array([True, pd.NA, False], dtype="boolean")})
+    assert show.rows(table).to_html().count("●") == 1
+
+
 def test_other_content_gets_another_id_so_that_styles_do_not_leak():
     one, two = (show.rows(pd.DataFrame({"x": [v]})).to_html() for v in (1.0, 2.0))
     assert one.split('id="T_')[1][:8] != two.split('id="T_')[1][:8]
