@@ -83,3 +83,12 @@ def test_the_notebooks_are_all_linked():
     assert {f"notebooks/executed/{p.name}" for p in (ROOT / "notebooks").glob("*.ipynb")} <= set(links())
 
 
+
+
+def test_the_finding_is_what_the_tables_say():
+    from lib import compare, readme, tables
+
+    if not tables.TABLES["claims"].path("sample").exists():
+        pytest.skip("the sample chain has not run yet")
+    said = readme.MARKS.search((ROOT / "README.md").read_text(encoding="utf-8"))[0]
+    assert compare.close(said, f"<!-- finding -->\n{readme.finding()}\n<!-- /finding -->"), "run python -m lib.readme"
