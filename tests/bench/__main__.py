@@ -8,7 +8,6 @@ import resource
 import sys
 import time
 
-import pandas as pd
 
 from lib import packing, reading, retrieval, survival, tables
 
@@ -67,7 +66,6 @@ def one_at_a_time(reader, prompt: str) -> str:
 BENCHES = {"packing": bench_packing, "survival": bench_survival, "prompts": bench_prompts}
 
 if __name__ == "__main__":
-    pd.options.mode.copy_on_write = True
     for name in sys.argv[1:] or BENCHES:
         print(BENCHES[name](), flush=True)
     print(f"peak memory of this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.1f} GB")
