@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from lib import diagnostics, readers, scoring
+from lib import diagnostics, readers, scores, scoring
+from lib.recorded import entry_key
 from lib.store import Store
 from lib.tables import ROOT, write_atomically
 
@@ -59,16 +60,27 @@ def _main_pack(contexts: pd.DataFrame) -> str:
     return str(budgets.idxmax())
 
 
-def read_all(asked: pd.DataFrame, specs: Sequence[Mapping], store: Store, batch_size: int = 16) -> pd.DataFrame:
-    """The answers table: every row of ``asked`` (distinct contexts) past every reader, scored by its data set's own rule."""
-    distinct = asked.drop_duplicates(["dataset", "qid", "context_hash"])
-    parts = []
-    for spec in specs:
-        rows = pd.DataFrame(readers.read_prompts(distinct["prompt"].tolist(), spec, store, batch_size=batch_size))
-        part = pd.concat([distinct[["dataset", "qid", "context_hash", "answers"]].reset_index(drop=True), rows], axis=1)
-        full = readers.full_spec(spec)
-        parts.append(part.assign(reader=short_name(full["model"]), precision=full["precision"]))
-    return _scored(pd.concat(parts, ignore_index=True)).drop(columns="answers")
+def read_all(asked: pd.DataFrame, specs: Sequence[Mapping], store: Store, batch_size: int = 16, known: pd.DataFrame | None = None) -> pd.DataFrame:
+    """The answers table: every row of ``asked`` (distinct contexts) past every reader, scored by its data set's own rule.
+
+    ``known`` (``scores.committed()``): an answer that no store holds but whose score is known is not generated; its text is missing.
+    """
+    distinct = asked.drop_duplicates(["dataset", "qid", "context_hash"]).reset_index(drop=True)
+    return pd.concat([_read_by(spec, distinct, store, batch_size, known) for spec in specs], ignore_index=True)
+
+
+def _read_by(spec: Mapping, distinct: pd.DataFrame, store: Store, batch_size: int, known: pd.DataFrame | None) -> pd.DataFrame:
+    group, full = readers.answer_group(spec), readers.full_spec(spec)
+    keys = [entry_key(group, p) for p in distinct["prompt"]]
+    frame = distinct[["dataset", "qid", "context_hash", "answers"]].assign(
+        reader=short_name(full["model"]), precision=full["precision"], reader_id=readers.reader_id(spec), prompt_hash=keys)
+    scored = scores.rows_for(frame["dataset"], frame["qid"], keys, known if known is not None else scores.nothing())
+    stored = store.get_many(keys)
+    silent = scored["em"].notna() & ~frame["prompt_hash"].isin(stored)
+    said = pd.DataFrame(readers.read_prompts(distinct.loc[~silent, "prompt"].tolist(), spec, store, batch_size=batch_size), index=frame.index[~silent])
+    spoken = _scored(frame[~silent].join(said[["prediction", "raw_text", "n_prompt_tokens", "n_new_tokens"]])) if len(said) else frame[:0]
+    kept = frame[silent].join(scored[silent]).assign(prediction=pd.NA, raw_text=pd.NA)
+    return pd.concat([t for t in (spoken, kept) if len(t)]).sort_index().drop(columns="answers")
 
 
 def short_name(model: str) -> str:
@@ -77,6 +89,7 @@ def short_name(model: str) -> str:
 
 
 def _scored(rows: pd.DataFrame) -> pd.DataFrame:
+    rows = rows.copy()
     rules = {d: scoring.rule_for(d) for d in rows["dataset"].unique()}
     for suffix, column in (("", "prediction"), ("_raw", "raw_text")):
         pairs = [scoring.score_answer(p, a, rules[d]) for p, a, d in zip(rows[column], rows["answers"], rows["dataset"])]

@@ -1,6 +1,7 @@
 """The recorded layer of the sample tier: write it, or run it live and say how far the two agree.
 
 usage: python -m lib.record            reads every prompt of the sample tier and writes data/sample/recorded/ (resumes)
+       python -m lib.record --scores T writes the scores (no text) of tier T's answers to data/results/scores/
        python -m lib.record --live N   ignores what is recorded, generates N prompts a reader (0: all) and prints the agreement
 """
 from __future__ import annotations
@@ -9,7 +10,7 @@ import sys
 
 import yaml
 
-from lib import reading, tables
+from lib import reading, scores, tables
 from lib.reader_spec import answer_group
 from lib.readers import read_prompts, regenerate
 from lib.recorded import entry_key
@@ -48,6 +49,10 @@ def live(n: int) -> int:
 
 
 def main(arguments: list[str]) -> int:
+    if arguments[:1] == ["--scores"] and len(arguments) == 2:
+        for path in scores.export(tables.read("answers", arguments[1]), arguments[1]):
+            print(f"scores in {path.relative_to(ROOT)}")
+        return 0
     if arguments[:1] == ["--live"]:
         return live(int(arguments[1]) if len(arguments) > 1 else 0)
     record()

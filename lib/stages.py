@@ -19,7 +19,7 @@ STAGES = {
     "01_retrieve": (["${item.input}"], [], ["questions", "gold", "documents", "pools", "rankings", "retrieval"], ["retrieval"]),
     "02_pack": (["data/published"], ["questions", "gold", "documents", "pools", "rankings"],
                 ["snippets", "packs", "contexts", "survival", "settings", "packing", "choices"], ["worked_example", "survival_curve"]),
-    "03_read": (["data/sample/recorded", "lib/prompts"], ["questions", "contexts", "settings"], ["answers", "readings"], ["f1_by_policy"]),
+    "03_read": (["data/sample/recorded", "data/results/scores", "lib/prompts"], ["questions", "contexts", "settings"], ["answers", "readings"], ["f1_by_policy"]),
     "04_diagnose": (["data/published"], ["questions", "gold", "rankings", "retrieval", "survival", "packing", "settings", "answers", "readings"],
                     ["outcomes", "policies", "contrasts", "waterfall", "claims", "correlations", "conditional"],
                     ["waterfall", "conditional_means", "contrasts", "claims"]),
