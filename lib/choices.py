@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from lib import claims
+from lib import claims, packing
 
 TABLE = "document 000, Table 6"  # HotpotQA, seed 42, 500 questions, budget 160
 SHARES = ("answer_in_context", "gold_coverage", "all_gold_in_context")
@@ -40,3 +40,11 @@ def distances(table: pd.DataFrame) -> pd.DataFrame:
     if rows.empty:
         return pd.DataFrame(columns=["0", "1", "all"])
     return rows.assign(distance=rows["difference"].abs()).pivot_table(index=["dataset", "pack_id"], columns="half", values="distance").sort_values("0")
+
+
+def moves(table: pd.DataFrame, settings: list[dict], main: dict, measure: str) -> pd.DataFrame:
+    """How far each changed setting moves a measure from the main one, in points: a row a change, a column a packer (all questions)."""
+    rows = table[(table["half"] == "all") & (table["measure"] == measure)]
+    told = {packing.pack_id(s): ", ".join(f"{k} = {s[k]}" for k in s if s[k] != main[k]) for s in settings}
+    wide = rows[rows["pack_id"].isin(told)].assign(change=rows["pack_id"].map(told), points=100 * rows["moved"])
+    return wide.pivot_table(index=["dataset", "change"], columns="policy", values="points", sort=False)[list(POLICIES)].round(1)

@@ -88,11 +88,11 @@ DECLARATIONS = {
         "ci_high": INTERVAL["ci_high"], "published": ("float?", "document 000, Table 6; HotpotQA only"), "difference": ("float?", "ours - published"),
         "moved": ("float?", "ours - the main setting's"), "n": INTERVAL["n"]}),
     "correlations": dict(format="csv", key=["tier", "dataset", "reader", "precision", "predictor", "outcome"],
-                         meaning="Pearson correlation over policy x question rows", columns={
+                         meaning="Pearson correlation over question rows of the four published policies pooled; undefined answer-in-context counts 0 unless _defined", columns={
         "tier": ("str", "tier"), "dataset": ("str", "data set, or all"), **READER, "predictor": ("str", "diagnostic"), "outcome": ("str", "f1 or em"),
         **INTERVAL}),
     "conditional": dict(format="csv", key=["tier", "dataset", "reader", "precision", "condition", "holds", "measure"],
-                        meaning="mean answer quality where a condition holds and where it does not", columns={
+                        meaning="mean answer quality where a condition holds and where it does not; questions with a defined answer, four published policies", columns={
         "tier": ("str", "tier"), "dataset": QUESTION["dataset"], **READER, "condition": ("str", "indicator column"), "holds": ("int", "1 or 0"),
         "measure": ("str", "f1 or em"), **INTERVAL}),
     "contrasts": dict(format="csv", key=["tier", "dataset", "pack_id", "budget", "reader", "precision", "half", "treatment", "control", "metric"],
@@ -100,7 +100,7 @@ DECLARATIONS = {
         "tier": ("str", "tier"), "dataset": QUESTION["dataset"], "pack_id": PACK["pack_id"], "budget": PACK["budget"], **READER,
         "half": ("str", "0, 1 or all"), "treatment": ("str", "policy"), "control": ("str", "policy"), "metric": ("str", "column of outcomes"),
         "delta": ("float", "mean of treatment - control"), "ci_low": INTERVAL["ci_low"], "ci_high": INTERVAL["ci_high"],
-        "p_value": ("float?", "two-sided, paired cluster bootstrap"), "p_holm": ("float?", "Holm within data set, budget and reader"),
+        "p_value": ("float?", "two-sided, paired cluster bootstrap"), "p_holm": ("float?", "Holm over the pairs and metrics of one data set, pack, budget, reader and half"),
         "mde": ("float?", "minimum detectable effect at 80 % power"), "n": INTERVAL["n"], "clusters": INTERVAL["clusters"]}),
     "waterfall": dict(format="csv", key=["tier", "dataset", "pack_id", "policy", "budget", "reader", "precision", "stage"],
                       meaning="where answers are lost, stage by stage, over questions with a defined answer", columns={

@@ -14,7 +14,7 @@ from lib.figures_means import conditional_means, dot_rows
 from lib.figures_packing import survival_curve
 from lib.figures_stages import retrieval_lines, waterfall
 
-__all__ = ["conditional_means", "dot_rows", "each_set", "forest", "forests", "published_beside_ours", "retrieval_lines", "save", "survival_curve",
+__all__ = ["conditional_means", "dot_rows", "each_set", "forest", "forests", "published_beside_ours", "retrieval", "retrieval_lines", "save", "survival_curve",
            "survival_curves", "use", "waterfall", "worked_example"]
 
 
@@ -44,3 +44,13 @@ def survival_curves(table: pd.DataFrame, contrasts: pd.DataFrame, budget: int, t
 def forests(contrasts: pd.DataFrame, metrics: list[str], margin: float, tier: str) -> alt.TopLevelMixin:
     """A forest plot a metric, one below the other; ``margin`` in the metrics' units."""
     return alt.vconcat(*[forest(contrasts[contrasts["metric"] == m], margin=margin, tier=tier) for m in metrics], spacing=40)
+
+
+def retrieval(table: pd.DataFrame, versus: pd.DataFrame, tier: str) -> alt.TopLevelMixin:
+    """Recall and all-gold against the cutoff for each data set; paired differences between rankers decide the title."""
+    shown = table[table["measure"].str.match("recall|all_gold")]
+
+    def draw(part: pd.DataFrame, **settings) -> alt.TopLevelMixin:
+        return retrieval_lines(part, versus=versus[versus["dataset"] == part["dataset"].iloc[0]], **settings)
+
+    return each_set(draw, shown, tier=tier)

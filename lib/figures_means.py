@@ -68,7 +68,7 @@ def _leaders(df: pd.DataFrame, sets: list[str]) -> str:
     policy, near = next(iter(first)), close[sets[0]]
     value = df.loc[df["policy"] == policy, "estimate"].iloc[0]
     others = words.listed(near) if len(near) in (1, 2) else f"{len(near)} others"
-    return f"{policy} leads with {value:.3f}, {f'too close to {others} to call' if near else 'clear of the rest'}"
+    return f"among packers {policy} leads with {value:.3f}, {f'too close to {others} to call' if near else 'clear of the rest'}"
 
 
 def conditional_means(table: pd.DataFrame, measure: str = "f1", tier: str | None = None) -> alt.LayerChart:

@@ -63,11 +63,12 @@ def _columns(df: pd.DataFrame) -> list[alt.Chart]:
     return [alive, fell, *bars, kept, fallen, names]
 
 
-def retrieval_lines(table: pd.DataFrame, tier: str | None = None) -> alt.VConcatChart:
+def retrieval_lines(table: pd.DataFrame, tier: str | None = None, versus: pd.DataFrame | None = None) -> alt.VConcatChart:
     """Retrieval measures against their cutoff k: a line and a band a ranker, a column a scope, a row a measure.
 
     ``table``: scope, ranker, measure ("recall_at_5" or "recall@5"), estimate, ci_low, ci_high, n (and clusters, tier; one data set).
-    Measures without a cutoff are left out. Raises ChartError.
+    Measures without a cutoff are left out. ``versus``: paired differences (scope, treatment, control, delta, ci_low, ci_high) that decide the
+    title; without it only intervals that do not touch do. Raises ChartError.
     """
     df = ready(table, "retrieval_lines", "scope", "ranker", "measure", "estimate", "ci_low", "ci_high", "n")
     cut = df["measure"].str.extract(r"^(?P<kind>.+?)(?:@|_at_)(?P<k>\d+)$")
@@ -81,7 +82,7 @@ def retrieval_lines(table: pd.DataFrame, tier: str | None = None) -> alt.VConcat
     low = max(0.0, int(df["ci_low"].min() * 10) / 10)
     rows = [alt.hconcat(*[_panel(df[(df["scope"] == s) & (df["kind"] == kind)], f"{kind} at k, {s}", low, width) for s in scopes], spacing=66)
             for kind in kinds]
-    title = words.headed(_deepest(df, scopes, kinds[0]), f"Mean over questions, by cutoff k · {words.counted_in(df)} · bands: 95{words.GAP}% "
+    title = words.headed(_deepest(df, scopes, kinds[0]) if versus is None else _paired(versus, scopes), f"Mean over questions, by cutoff k · {words.counted_in(df)} · bands: 95{words.GAP}% "
                          f"bootstrap intervals · {words.tier_of(df, tier)}", width=720)
     return alt.vconcat(*rows, spacing=26).properties(title=title)
 
@@ -118,3 +119,18 @@ def _deepest(df: pd.DataFrame, scopes: list[str], kind: str) -> str:
             clear.append(scope)
     lead = f"; clear of the other rankers in {words.listed(clear)}" if clear else "; no ranker is clear of the others"
     return f"{kind} at {k} reaches {' and '.join(said)}{lead if here['ranker'].nunique() > 1 else ''}"
+
+
+def _paired(versus: pd.DataFrame, scopes: list[str]) -> str:
+    """For each scope the widest decided difference of all gold in the top 5, or that there is none."""
+    said = []
+    for scope in scopes:
+        part = versus[versus["scope"] == scope]
+        decided = part[(part["ci_low"] > 0) | (part["ci_high"] < 0)]
+        if decided.empty:
+            said.append(f"{scope}: the rankers tie")
+            continue
+        row = decided.loc[decided["delta"].abs().idxmax()]
+        ahead, behind = (row["treatment"], row["control"]) if row["delta"] > 0 else (row["control"], row["treatment"])
+        said.append(f"{scope}: {ahead} leads {behind} by {abs(100 * row['delta']):.0f} points")
+    return f"All gold in the top 5, {'; '.join(said)}"

@@ -107,7 +107,7 @@ def _picks(c: packers.Candidates, policy: str, budget: int, s: dict) -> packers.
 def _certificate(c: packers.Candidates, chosen: list[int], budget: int, weights) -> float:
     f = packers.objective(c, weights)
     bound = submodular.upper_bound(f, c.costs, budget, chosen)
-    return submodular.value(f, chosen) / bound if bound > 0 else 1.0
+    return min(1.0, submodular.value(f, chosen) / bound) if bound > 0 else 1.0
 
 
 def pack_all(bench: Bench, s: dict, policies: list[str], budgets: list[int]) -> dict[str, pd.DataFrame]:

@@ -83,6 +83,13 @@ def _read_by(spec: Mapping, distinct: pd.DataFrame, store: Store, batch_size: in
     return pd.concat([t for t in (spoken, kept) if len(t)]).sort_index().drop(columns="answers")
 
 
+def three_fates(asked: pd.DataFrame, answers: pd.DataFrame) -> pd.DataFrame:
+    """The first answer that is right, the first that is right in part, and the first that is wrong, with their questions."""
+    rows = asked.drop(columns="answers").merge(answers, on=["dataset", "qid", "context_hash"]).merge(asked[["dataset", "qid", "answers"]], on=["dataset", "qid"])
+    fates = [rows[rows["em"] == 1], rows[(rows["em"] == 0) & (rows["f1"] > 0)], rows[rows["f1"] == 0]]
+    return pd.concat([f.head(1) for f in fates]).assign(answers=lambda t: t["answers"].map(" / ".join))
+
+
 def short_name(model: str) -> str:
     """``Qwen/Qwen2.5-3B-Instruct`` -> ``Qwen2.5-3B-Instruct``: how a reader is called in tables."""
     return model.rstrip("/").split("/")[-1]

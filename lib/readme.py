@@ -17,13 +17,7 @@ READER = "qwen2.5-coder-0.5b"
 def lost() -> str:
     """Where a hundred span questions of the sample end, and what answer-in-context separates."""
     waterfall, conditional = tables.read_all("sample", "waterfall", "conditional")
-    stage = waterfall[(waterfall["policy"] == "submod") & (waterfall["reader"] == READER)].set_index("stage")
-    alive = stage.sort_values("order")["share"].mul(100).round().astype(int)  # losses are differences of the printed shares, so that they add up
-    gone = (alive.shift(fill_value=100) - alive).to_dict()
-    f1 = conditional[(conditional["reader"] == READER) & (conditional["measure"] == "f1")].set_index("holds")["estimate"]
-    return (f"**Of 100 answers, {gone['corpus']} stand nowhere in so many words, {gone['pool']} are lost in retrieval, {gone['context']} in packing "
-            f"(submodular, 160 tokens) and {gone['read']} in reading; {alive['read']} come out exactly right.** Mean F1 is {f1[1]:.2f} where the answer "
-            f"stands in the packed context and {f1[0]:.2f} where it does not.")
+    return f"**{wording.loss_answer(waterfall, conditional, READER)}**"
 
 
 def versus(tier: str, metric: str) -> str:
@@ -38,14 +32,13 @@ def versus(tier: str, metric: str) -> str:
 
 def finding() -> str:
     """What survives, where answers are lost, whether the packer matters, and how the register of published figures stands."""
-    parts = [lost(), f"Answers kept by submodular against naive packing: {versus('sample', 'answer_in_context')}."]
+    parts = [lost(), f"Which of the published packers is used changes little there: submodular - naive, {versus('sample', 'answer_in_context_defined')}."]
     if tables.TABLES["contrasts"].path("real").exists():
-        parts.append(f"On public questions: {versus('real', 'answer_in_context')}.")
-    for tier in ("sample", "real"):
-        if tables.TABLES["claims"].path(tier).exists():
-            verdicts = tables.read("claims", tier)["verdict"].value_counts()
-            counted = ", ".join(f"{verdicts.get(v, 0)} {v}" for v in ("reproduced", "differs", "inconclusive", "not run"))
-            parts.append(f"Published figures beside ours, tier {tier}: {counted}.")
+        parts.append(f"On public questions, answers kept, submodular - naive: {versus('real', 'answer_in_context_defined')}.")
+    if tables.TABLES["claims"].path("real").exists():
+        verdicts = tables.read("claims", "real")["verdict"].value_counts()
+        counted = ", ".join(f"{verdicts.get(v, 0)} {v}" for v in ("reproduced", "differs", "inconclusive", "not run"))
+        parts.append(f"Published figures beside ours (tier real, a smaller reader): {counted}.")
     return "> " + "\n> ".join(parts)
 
 

@@ -1,6 +1,7 @@
 """From outcomes to the tables of results: means, paired contrasts, the waterfall, conditional means; all with clustered intervals (SPEC 8)."""
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
@@ -24,10 +25,13 @@ def halves(outcomes: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
 def means(outcomes: pd.DataFrame, measures: Sequence[str], tier: str, resamples: int = 10_000, seed: int = 0) -> pd.DataFrame:
     """The policies table: mean of each measure in each arm and half, with a 95 % interval over questions; missing values are counted.
 
-    ``answer_in_context_defined`` is answer_in_context over the questions where it is defined. A measure that no question of an arm has is
+    ``answer_in_context_defined`` is answer_in_context over the questions where it is defined; so is ``answer_in_pool``. A measure that no question of an arm has is
     a row with n 0.
     """
-    outcomes = outcomes.assign(answer_in_context_defined=outcomes["answer_in_context"].where(outcomes["answer_defined"]))
+    defined = outcomes["answer_defined"].astype(bool)
+    outcomes = outcomes.assign(answer_in_context_defined=outcomes["answer_in_context"].where(defined))
+    if "answer_in_pool" in outcomes:
+        outcomes["answer_in_pool"] = outcomes["answer_in_pool"].where(defined)
     rows = []
     for half, part in halves(outcomes):
         for dataset, group in part.groupby("dataset"):
@@ -127,7 +131,6 @@ SURVIVAL_MEASURES = ("answer_in_context", "answer_in_context_defined", "answer_i
 def survival_means(questions: pd.DataFrame, survived: pd.DataFrame, tier: str, resamples: int = 10_000, seed: int = 0) -> pd.DataFrame:
     """The packing table: what survives, mean over questions, for every pack, policy, budget and half (no reader involved)."""
     rows = survived.merge(questions[["dataset", "qid", "half"]], on=["dataset", "qid"]).assign(reader="none", precision="none")
-    rows["answer_in_pool"] = rows["answer_in_pool"].where(rows["answer_defined"])
     return means(rows, SURVIVAL_MEASURES, tier, resamples, seed).drop(columns=["reader", "precision"])
 
 
@@ -136,6 +139,7 @@ def correlations(outcomes: pd.DataFrame, predictors: Sequence[str], targets: Seq
 
     Per data set and reader, and ``all`` data sets pooled. Columns: tier, dataset, reader, precision, predictor, outcome, estimate, ...
     """
+    outcomes = outcomes.assign(answer_in_context_defined=outcomes["answer_in_context"].where(outcomes["answer_defined"]))
     read, rows = outcomes[outcomes["em"].notna()], []
     groups = [(k, g) for k, g in read.groupby(["dataset", "reader", "precision"])]
     if read["dataset"].nunique() > 1:
@@ -158,8 +162,26 @@ def reading_means(asked: pd.DataFrame, answers: pd.DataFrame, tier: str, resampl
     return pd.DataFrame(out, columns=["tier", "dataset", "reader", "precision", "policy", "measure", "estimate", "ci_low", "ci_high", "n", "clusters"])
 
 
+READER_FREE = ("answer_in_context", "answer_in_context_defined", "gold_coverage", "n_tokens")
+
+
 def survival_contrasts(questions: pd.DataFrame, survived: pd.DataFrame, tier: str, pairs: Iterable[tuple[str, str]] = (("submod", "naive"),),
-                       resamples: int = 10_000, seed: int = 0) -> pd.DataFrame:
-    """Contrasts of answer_in_context_defined between packers, at every budget, before any reader."""
+                       metrics: Sequence[str] = READER_FREE, resamples: int = 10_000, seed: int = 0) -> pd.DataFrame:
+    """Contrasts between packers of what survives, before any reader (reader ``none``), at every budget: arms that no reader reads included."""
     rows = survived.merge(questions[["dataset", "qid", "half"]], on=["dataset", "qid"]).assign(reader="none", precision="none")
-    return contrasts(rows, pairs, ["answer_in_context_defined"], tier, resamples, seed)
+    return contrasts(rows, pairs, metrics, tier, resamples, seed)
+
+
+def ranker_contrasts(measured: pd.DataFrame, measure: str, tier: str, resamples: int = 10_000, seed: int = 0) -> pd.DataFrame:
+    """Paired differences of one ranking measure between rankers (treatment - control), per data set and scope.
+
+    Columns: tier, dataset, scope, treatment, control, measure, delta, ci_low, ci_high, p_value, n.
+    """
+    rows = []
+    for (dataset, scope), group in measured.groupby(["dataset", "scope"]):
+        wide = group.pivot(index="qid", columns="ranker", values=measure)
+        pairs = list(itertools.combinations(sorted(wide.columns), 2))
+        deltas = np.column_stack([wide[a] - wide[b] for a, b in pairs])
+        for (a, b), i in zip(pairs, stats.paired_cluster_bootstraps(deltas, wide.index, resamples=resamples, seed=seed)):
+            rows.append((tier, dataset, scope, a, b, measure, i.estimate, i.low, i.high, i.p_value, i.n))
+    return pd.DataFrame(rows, columns=["tier", "dataset", "scope", "treatment", "control", "measure", "delta", "ci_low", "ci_high", "p_value", "n"])

@@ -37,7 +37,8 @@ def survival_answer(table, budget: int) -> str:
         best = kept[["naive", "focused", "mmr", "submod"]].idxmax()
         out.append(f"On {DATASETS.get(dataset, dataset)} the answer was retrieved for {percent(pool)} of the span questions, and of those "
                    f"{percent(kept['submod'] / pool)} still have it after submodular packing into {budget} tokens, "
-                   f"{percent(kept['naive'] / pool)} after naive packing (best kept: {NAMES[best]}, {percent(kept[best] / pool)}).")
+                   f"{percent(kept['naive'] / pool)} after naive packing" + (f" (best kept: {NAMES[best]}, {percent(kept[best] / pool)})."
+                                                                             if kept[best] > max(kept["submod"], kept["naive"]) else "."))
     return " ".join(out)
 
 
@@ -51,16 +52,30 @@ def reading_answer(table, reader: str) -> str:
     return " ".join(out)
 
 
+def losses(stages) -> dict[str, int]:
+    """Points lost at each stage of one waterfall, as differences of the rounded shares, so that they add up to what is printed."""
+    alive = (100 * stages.sort_values("order").set_index("stage")["share"]).round().astype(int)
+    return (alive.shift(fill_value=100) - alive).to_dict() | {"right": int(alive.iloc[-1])}
+
+
 def loss_answer(waterfall, conditional, reader: str) -> str:
     """Where the submodular arm loses its answers, and what answer-in-context separates, a sentence a data set."""
     out, short = [], reader.split("/")[-1]
     rows = waterfall[(waterfall["reader"] == short) & (waterfall["policy"] == "submod")]
     for dataset, part in rows.groupby("dataset"):
-        lost = part.set_index("stage")["lost"]
+        gone = losses(part)
         split = conditional[(conditional["dataset"] == dataset) & (conditional["reader"] == short) & (conditional["measure"] == "f1")].set_index("holds")["estimate"]
-        out.append(f"On {DATASETS.get(dataset, dataset)}, of all span questions, {percent(lost['pool'])} lose the answer in retrieval, {percent(lost['context'])} in "
-                   f"packing and {percent(lost['read'])} in reading; mean F1 is {split[1]:.2f} where the answer stands in the context and {split[0]:.2f} where it does not.")
+        out.append(f"On {DATASETS.get(dataset, dataset)}, of 100 answers to span questions {gone['corpus']} never stand verbatim in the passages, {gone['pool']} are lost in retrieval, "
+                   f"{gone['context']} in packing and {gone['read']} in reading; {gone['right']} come out exactly right. Mean F1 is {split[1]:.2f} where the answer stands "
+                   f"in the context and {split[0]:.2f} where it does not.")
     return " ".join(out)
+
+
+def partly_right(outcomes, reader: str) -> str:
+    """How many answers that stood in the submodular context and were not given exactly are right in part."""
+    rows = outcomes[(outcomes["reader"] == reader) & (outcomes["policy"] == "submod") & (outcomes["answer_in_context"] == 1) & (outcomes["em"] == 0)]
+    rows = rows[rows["answer_defined"].astype(bool)]
+    return f"lost in reading (submod): {len(rows)} answers, of which {int((rows['f1'] > 0).sum())} share some words with the gold one"
 
 
 def retrieval_answer(table) -> str:

@@ -26,6 +26,18 @@ def steps(c: packers.Candidates, picks: packers.Picks) -> pd.DataFrame:
     """The submodular packer at work: after each pick the four terms, F, and the tokens spent."""
     f, chosen = packers.objective(c), [i for i, _ in picks]
     names = ["relevance", "query coverage", "saturated coverage", "document diversity"]
-    rows = [{"picked": c.ids[chosen[k - 1]], "tokens": int(c.costs[chosen[:k]].sum()), **dict(zip(names, submodular.terms_of(f, chosen[:k]))),
-             "F": submodular.value(f, chosen[:k])} for k in range(1, len(chosen) + 1)]
-    return pd.DataFrame(rows, columns=["picked", "tokens", *names, "F"])
+    rows = [{"picked": c.ids[i], "costs": int(c.costs[i]), "tokens so far": int(c.costs[chosen[:k]].sum()), "gain per token": picks[k - 1][1] / c.costs[i], **dict(zip(names, submodular.terms_of(f, chosen[:k]))),
+             "F": submodular.value(f, chosen[:k])} for k, i in enumerate(chosen, 1)]
+    return pd.DataFrame(rows, columns=["picked", "costs", "tokens so far", "gain per token", *names, "F"])
+
+
+def alone(survived: pd.DataFrame, policies: list[str], budget: int) -> pd.DataFrame:
+    """How often each policy is the only one of ``policies`` to keep the answer, or the only one to lose it; a row a data set and policy."""
+    rows = survived[(survived["budget"] == budget) & survived["policy"].isin(policies) & survived["answer_defined"].astype(bool)]
+    wide = rows.pivot(index=["dataset", "qid"], columns="policy", values="answer_in_context")[policies].astype(int)
+    kept = wide.sum(axis=1)
+    out = pd.DataFrame({"alone keeps it": wide[kept == 1].groupby("dataset").sum().stack(),
+                        "alone loses it": (1 - wide[kept == len(policies) - 1]).groupby("dataset").sum().stack()})
+    torn = ((kept > 0) & (kept < len(policies))).groupby("dataset").sum()
+    out = out.reindex(pd.MultiIndex.from_product([sorted(wide.index.unique("dataset")), policies], names=["dataset", "policy"])).fillna(0).astype(int)
+    return out.assign(**{"questions on which they disagree": torn.reindex(out.index.get_level_values("dataset")).to_numpy()})
