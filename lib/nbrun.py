@@ -10,6 +10,8 @@ import argparse
 import os
 import re
 import sys
+import threading
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -99,6 +101,18 @@ def _settled_output(output, cell: int):
     return output
 
 
+def watch_parent(seconds: float = 1.0) -> None:
+    """End this process (and with it the kernel) when whoever started it is gone: a killed 'dvc repro' must leave nothing that still writes."""
+    started_by = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == started_by:
+            time.sleep(seconds)
+        os._exit(143)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
 def run(notebook: Path, destination: Path, values: dict, timeout: int = 36_000) -> None:
     """Execute ``notebook`` with ``values`` in a kernel whose folder is notebooks/, then write the settled copy in one step."""
     import nbformat
@@ -124,6 +138,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("folder")
     parser.add_argument("--params", default=str(ROOT / "params.yaml"))
     given = parser.parse_args(argv)
+    watch_parent()
     notebook = ROOT / "notebooks" / f"{given.notebook}.ipynb"
     destination = ROOT / given.folder / notebook.name
     try:

@@ -65,6 +65,9 @@ class Bench:
         self.questions, self.gold, self.documents, self.pools, self.rankings = questions, gold, documents, pools, rankings
         self.encoder, self.cache, self._cut = encoder, cache, {}
         self.idf = evidence.document_idf(documents["text"].tolist())
+        # gold without a hop (comparisons) is ordered by what it says: renaming a document must change nothing
+        told = [retrieval.passage(d.title, d.text) for d in documents.itertuples()]
+        self.tie = dict(zip(documents["doc_id"], retrieval.tie_breaks(told)))
         self.asked = dict(zip(questions["qid"], retrieval.truncate(retrieval.embed(questions["question"].tolist(), encoder, cache))))
 
     def cut(self, s: dict) -> tuple[pd.DataFrame, dict[str, np.ndarray]]:
@@ -90,7 +93,7 @@ class Bench:
         """The snippets table for a setting: the pool's candidates, and the gold passages' under pool_id ``gold``."""
         cut, vectors = self.cut(s)
         pool = self.listed(s)[["dataset", "qid", "doc_id", "rank"]].rename(columns={"rank": "doc_rank"}).assign(pool_id=pool_id(s))
-        chain = self.gold.sort_values(["qid", "hop", "doc_id"]).assign(doc_rank=lambda t: t.groupby("qid").cumcount() + 1, pool_id="gold")
+        chain = self.gold.assign(tie=self.gold["doc_id"].map(self.tie)).sort_values(["qid", "hop", "tie"]).assign(doc_rank=lambda t: t.groupby("qid").cumcount() + 1, pool_id="gold")
         rows = pd.concat([pool, chain[pool.columns]]).merge(cut.drop(columns="dataset"), on="doc_id")
         question = dict(zip(self.questions["qid"], self.questions["question"]))
         scored = [part.assign(relevance=relevance(question[q], part, s, self.idf, self.asked[q], np.stack([vectors[i] for i in part["snippet_id"]])))

@@ -1,6 +1,10 @@
 """Running a notebook as a stage: strict parameters, one sentence for a failed cell, and a copy whose bytes do not change."""
 import json
+import os
+import subprocess
+import sys
 import textwrap
+import time
 
 import nbformat
 import pytest
@@ -168,3 +172,19 @@ def test_a_kernel_that_dies_exits_with_1_and_says_what_may_help(root, capsys):
     assert main(["01_toy", "sample", str(root / "built")]) == 1
     assert "01_toy.ipynb: its kernel died, most often since memory ran out" in capsys.readouterr().err
     assert not (root / "built" / "01_toy.ipynb").exists()
+
+
+def test_a_run_ends_when_the_one_who_started_it_is_killed(tmp_path):
+    script = tmp_path / "child.py"
+    script.write_text("import time\nfrom lib.nbrun import watch_parent\nwatch_parent(0.05)\nprint('ready', flush=True)\ntime.sleep(60)\n")
+    parent = subprocess.Popen(["bash", "-c", f"{sys.executable} {script} & echo $!; wait"], stdout=subprocess.PIPE, text=True)
+    child = int(parent.stdout.readline())
+    assert parent.stdout.readline().strip() == "ready"
+    parent.kill()
+    parent.wait()
+    for _ in range(100):
+        if not os.path.exists(f"/proc/{child}") or "Z" in open(f"/proc/{child}/stat").read().rsplit(")", 1)[1].split()[0]:
+            return
+        time.sleep(0.05)
+    os.kill(child, 9)
+    raise AssertionError("the child outlived the process that started it")
