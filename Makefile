@@ -4,7 +4,7 @@ SHELL := bash
 ENV := source .ci/env.sh;
 N ?= 0
 
-.PHONY: help env weights repro test real paper live record why compare bench lab
+.PHONY: help env weights repro test real own paper live record why compare bench lab
 
 help:            ## this list
 	@grep -E '^[a-z]+: .*## ' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -24,6 +24,9 @@ test: weights    ## force the whole sample chain, run the tests, check that the 
 real: weights    ## the chain on HotpotQA, 2Wiki and MuSiQue files in data/raw (skips with a reason without them)
 	@$(ENV) python -m lib.run_tier real
 
+own: weights     ## the chain on your own files in data/raw/own (see "Your own data" in the README)
+	@$(ENV) python -m lib.run_tier own
+
 paper: env       ## the published configuration: 500 questions x 3 seeds, Qwen2.5 readers, a GPU and the hub
 	@$(ENV) python -m lib.run_tier paper
 
@@ -42,5 +45,5 @@ compare: env     ## make compare A=rev B=rev: do two runs differ beyond their in
 bench: env       ## speed and memory, side by side with peers
 	@$(ENV) python -m tests.bench
 
-lab: env         ## JupyterLab in notebooks/
-	@$(ENV) jupyter lab --notebook-dir=. notebooks
+lab: env         ## JupyterLab (ARGS="--allow-root" in a container)
+	@$(ENV) jupyter lab --notebook-dir=. --LabApp.default_url=/lab/tree/notebooks $(ARGS)

@@ -46,5 +46,8 @@ def moves(table: pd.DataFrame, settings: list[dict], main: dict, measure: str) -
     """How far each changed setting moves a measure from the main one, in points: a row a change, a column a packer (all questions)."""
     rows = table[(table["half"] == "all") & (table["measure"] == measure)]
     told = {packing.pack_id(s): ", ".join(f"{k} = {s[k]}" for k in s if s[k] != main[k]) for s in settings}
+    if not rows["pack_id"].isin(told).any():
+        return pd.DataFrame(columns=list(POLICIES))
     wide = rows[rows["pack_id"].isin(told)].assign(change=rows["pack_id"].map(told), points=100 * rows["moved"])
-    return wide.pivot_table(index=["dataset", "change"], columns="policy", values="points", sort=False)[list(POLICIES)].round(1)
+    made = wide.pivot_table(index=["dataset", "change"], columns="policy", values="points", sort=False)
+    return made[[p for p in POLICIES if p in made]].round(1)

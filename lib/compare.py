@@ -19,6 +19,7 @@ from lib.tables import ROOT, TABLES
 
 BUILT = ["data/results/sample", "figures/sample", "notebooks/executed"]
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+STYLED = re.compile(r"T_[0-9a-f]{5,}")
 RELATIVE, ABSOLUTE = 0.02, 0.02  # another processor's last bits can flip a tie, a bootstrap draw, a rounded digit
 
 
@@ -36,7 +37,8 @@ def folder_of(where: str) -> Path:
 
 
 def close(a: str, b: str) -> bool:
-    """Whether two texts agree but for numbers that differ by rounding."""
+    """Whether two texts agree but for numbers that differ by rounding, and for the ids of styled tables."""
+    a, b = STYLED.sub("T_", a), STYLED.sub("T_", b)
     if NUMBER.split(a) != NUMBER.split(b):
         return False
     pairs = zip(NUMBER.findall(a), NUMBER.findall(b))
@@ -105,7 +107,7 @@ def _paired(a: Path, b: Path) -> dict[str, pd.DataFrame]:
     """Results with an interval that both folders hold, by table; files are matched by name, since every such key holds the tier."""
     with_interval = [name for name, table in TABLES.items() if table.format == "csv" and "ci_low" in table.columns]
     found = {name: [[_keyed(p) for p in sorted(folder.rglob(f"{name}.csv"))] for folder in (a, b)] for name in with_interval}
-    return {name: pd.concat(left).join(pd.concat(right), how="inner", lsuffix="_a", rsuffix="_b")
+    return {name: pd.concat(left).add_suffix("_a").join(pd.concat(right).add_suffix("_b"), how="inner")
             for name, (left, right) in found.items() if left and right}
 
 

@@ -59,7 +59,7 @@ DECLARATIONS = {
         "prompt_hash": ("str", "sha256 of the whole prompt"), "prediction": ("str?", "answer after extraction; missing where only scores are kept"),
         "raw_text": ("str?", "what the model generated"), "em": ("float", "exact match"), "f1": ("float", "token F1"),
         "em_raw": ("float", "exact match before extraction"), "f1_raw": ("float", "token F1 before extraction"),
-        "n_prompt_tokens": ("int", "the reader's own tokens in the prompt"), "n_new_tokens": ("int", "tokens generated")}),
+        "n_prompt_tokens": ("int?", "the reader's own tokens in the prompt"), "n_new_tokens": ("int?", "tokens generated")}),
     "survival": dict(format="parquet", key=["dataset", "qid", "pack_id", "policy", "budget"], meaning="what survived into each packed context", columns={
         **QUESTION, **PACK, **SURVIVAL}),
     "outcomes": dict(format="parquet", key=["dataset", "qid", "pack_id", "policy", "budget", "reader", "precision"],

@@ -19,14 +19,15 @@ SEPARATOR = "\n"
 def budget_tokenizer(name: str) -> Count:
     """A function that counts tokens of many texts with the named tokenizer (weights registry name, folder or hub id).
 
-    Raises WeightsMissing when it is not to be had. Whether its counts add up is for ``check_additive`` to say, on real joins.
+    Raises WeightsError when it is not to be had. Whether its counts add up is for ``check_additive`` to say, on real joins.
     """
     from tokenizers import Tokenizer
 
     from lib import weights
 
-    folder = weights.locate(name)
-    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    where = weights.source(name)
+    with weights.loading(name):
+        tokenizer = Tokenizer.from_pretrained(where) if isinstance(where, str) else Tokenizer.from_file(str(where / "tokenizer.json"))
     tokenizer.no_padding()
     tokenizer.no_truncation()
 

@@ -16,13 +16,13 @@ COUNTED = {"answer_in_context": "Share of questions whose answer survives packin
 
 
 def survival_curve(table: pd.DataFrame, ceiling: Mapping[str, float], tier: str | None = None, *, treatment: str = "submod",
-                   control: str = "naive", budget: int = 160, contrast: Mapping[str, float] | None = None) -> alt.LayerChart:
+                   control: str | None = "naive", budget: int = 160, contrast: Mapping[str, float] | None = None) -> alt.LayerChart:
     """Share of questions whose answer survives packing, against the budget: a line and a band a policy, under the pool's ceiling.
 
     ``table``: policy, budget, estimate, ci_low, ci_high, n, and where known measure, dataset, tier (shares in [0, 1]; budget 0, closed
     book, holds no context and is left out).
     ``ceiling``: estimate, low, high: share whose answer stands in the candidate pool. ``contrast`` (delta, ci_low, ci_high of
-    treatment - control at ``budget``) decides the title; without it only intervals that do not touch do. Raises ChartError.
+    treatment - control at ``budget``) decides the title; without it only intervals that do not touch do (``control`` None: one policy alone). Raises ChartError.
     """
     df = ready(table, "survival_curve", "policy", "budget", "estimate", "ci_low", "ci_high", "n")
     df = df[df["budget"] > 0].sort_values(["policy", "budget"], ignore_index=True)
@@ -30,14 +30,14 @@ def survival_curve(table: pd.DataFrame, ceiling: Mapping[str, float], tier: str 
         raise ChartError("survival_curve: a policy has several rows at one budget; keep one data set, pool, half, reader and measure")
     top = {k: float(ceiling[k]) for k in ("estimate", "low", "high")}
     here = df[df["budget"] == budget].set_index("policy")
-    missing = [p for p in (treatment, control) if p not in here.index]
+    missing = [p for p in (treatment, control) if p is not None and p not in here.index]
     if missing:
         raise ChartError(f"survival_curve: {missing} have no row at budget {budget}; found {sorted(here.index)}")
     low, high = _span(df, top)
     x = alt.X("budget:Q", title="Budget: tokens the evidence may use", scale=alt.Scale(domain=_ends(df), nice=False, zero=False),
               axis=alt.Axis(values=sorted(set(df["budget"])), grid=False, format="d"))
     y = alt.Y("ci_low:Q", title=None, scale=alt.Scale(domain=[low, high], nice=False, zero=False), axis=PERCENT)
-    layers = [*_ceiling(top, df), *_reader(here, treatment, budget, low), *_intervals(df, x, y, {treatment, control}), *_lines(df),
+    layers = [*_ceiling(top, df), *_reader(here, treatment, budget, low), *_intervals(df, x, y, {treatment, control} - {None}), *_lines(df),
               *_gap(df, treatment, top, budget, high - low), *_names(df, low, high)]
     title = words.headed(
         _finding(here, treatment, control, budget, contrast),
@@ -46,7 +46,9 @@ def survival_curve(table: pd.DataFrame, ceiling: Mapping[str, float], tier: str 
     return alt.layer(*layers).properties(width=WIDTH, height=HEIGHT, title=title)
 
 
-def _finding(here: pd.DataFrame, treatment: str, control: str, budget: int, contrast: Mapping[str, float] | None) -> str:
+def _finding(here: pd.DataFrame, treatment: str, control: str | None, budget: int, contrast: Mapping[str, float] | None) -> str:
+    if control is None:
+        return f"With {budget} tokens, {treatment} carries {words.percent(here.loc[treatment, 'estimate'])} of answers into the context"
     a, b = here.loc[treatment], here.loc[control]
     found = words.verdict(contrast["ci_low"], contrast["ci_high"]) if contrast else words.apart(a, b)
     ours, theirs = words.percent(a["estimate"]), words.percent(b["estimate"])
@@ -94,7 +96,7 @@ def _intervals(df: pd.DataFrame, x: alt.X, y: alt.Y, compared: set[str]) -> list
     step = (_ends(df)[1] - _ends(df)[0]) * 3 / WIDTH  # three pixels
     aside = {p: (k - (len(others) - 1) / 2) * step for k, p in enumerate(others)}
     bars = df[df["policy"].isin(others)]
-    bars = bars.assign(beside=bars["budget"] + bars["policy"].map(aside))
+    bars = bars.assign(beside=bars["budget"] + bars["policy"].map(aside).astype(float))
     band = alt.Chart(df[df["policy"].isin(compared)]).mark_area(opacity=0.14).encode(x=x, y=y, y2="ci_high:Q", color=colour)
     return [band, alt.Chart(bars).mark_rule(opacity=0.5, strokeWidth=1.6).encode(x="beside:Q", y="ci_low:Q", y2="ci_high:Q", color=colour)]
 

@@ -1,9 +1,12 @@
 """All data sets of one tier: paths resolved from the repository's root, absent ones skipped with a reason, tables joined."""
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+
 import pandas as pd
 
-from lib import datasets
+from lib import datasets, scoring
 from lib.tables import ROOT
 
 KINDS = ("questions", "gold", "documents", "pools")
@@ -19,10 +22,40 @@ def resolved(source: dict) -> dict:
 
 
 def missing_files(source: dict) -> list[str]:
-    """The files a source names that are not there, relative to the root."""
+    """The files a source names that are not there, relative to the root; raises ValueError where ``source`` does not name files."""
+    if not isinstance(source, Mapping):
+        raise ValueError(f"a source is a block such as {{path: data/raw/own}}, got {source!r}; mend sources in params.yaml")
     named = [source[key] for key in FILES if source.get(key)]
     paths = [p for value in named for p in (value if isinstance(value, list) else [value])]
+    wrong = [p for p in paths if not isinstance(p, (str, Path))]
+    if wrong:
+        raise ValueError(f"a source names files as text, got {wrong[0]!r} in {dict(source)}; mend sources in params.yaml")
     return [str(p) for p in paths if not (ROOT / p).exists()]
+
+
+def check_whole(**numbers: object) -> None:
+    """Raise ValueError unless each named parameter is a whole number of 1 or more.
+
+    >>> check_whole(depth=50, dimensions=320)
+    """
+    for name, value in numbers.items():
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise ValueError(f"{name} must be a whole number of 1 or more, got {value!r}; mend it in params.yaml or in the parameters cell")
+
+
+def check_rule(dataset: str) -> None:
+    """Raise ValueError for a data set whose name has no scoring rule: better here than after hours of reading."""
+    try:
+        scoring.rule_for(dataset)
+    except ValueError as error:
+        raise ValueError(f"data set {dataset!r} has no scoring rule; let its name in sources begin with 'own', as in 'own_{dataset}': exact match and F1 "
+                         "over all accepted answers") from error
+
+
+def told(report: Mapping) -> str:
+    """What one should know of a loaded set beyond the sizes of its tables: its non-zero counts, in one line."""
+    sizes = (*KINDS, "rankings", "records")
+    return ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in report.items() if v and k not in sizes) or "nothing out of the ordinary"
 
 
 def drawn(loaded: dict) -> dict:
@@ -41,15 +74,18 @@ def load_all(sources: dict[str, dict]) -> tuple[dict[str, pd.DataFrame], dict[st
     """(tables, skipped, reports) of every data set named in params.yaml.
 
     A data set whose files are absent is skipped with its reason; FileNotFoundError when that leaves none. The tables have ``rankings``
-    only where somebody brought some.
+    only where somebody brought some. ValueError for sources that name no files, or a data set without a scoring rule.
     """
     parts: dict[str, list[pd.DataFrame]] = {k: [] for k in (*KINDS, "rankings")}
     skipped, reports = {}, {}
+    if not isinstance(sources, Mapping) or not sources:
+        raise ValueError(f"sources must name data sets, as in {{own_questions: {{path: data/raw/own}}}}, got {sources!r}; mend it in params.yaml")
     for name, source in sources.items():
         absent = missing_files(source)
         if absent:
             skipped[name] = f"not there: {', '.join(absent)} (see data/raw/README.md)"
             continue
+        check_rule(name)
         loaded = drawn(datasets.load(name, resolved(source)))
         reports[name] = loaded["report"]
         for kind in parts:

@@ -143,7 +143,7 @@ def main(argv: list[str] | None = None) -> int:
     destination = ROOT / given.folder / notebook.name
     try:
         values = parameters(notebook, given.tier, Path(given.params))
-    except (ParameterError, FileNotFoundError) as error:
+    except (ParameterError, OSError) as error:
         print(f"{given.notebook}: {error}", file=sys.stderr)
         return 2
     import papermill
@@ -155,6 +155,9 @@ def main(argv: list[str] | None = None) -> int:
     except papermill.PapermillExecutionError as error:
         print(f"\nnotebooks/{notebook.name}: cell [{error.exec_count}] failed with {error.ename}: {error.evalue}\n"
               f"the notebook as far as it got: {partial}", file=sys.stderr)
+        return 1
+    except OSError as error:  # a full disk, a folder that may not be written
+        print(f"\nnotebooks/{notebook.name}: {error}", file=sys.stderr)
         return 1
     except DeadKernelError:
         print(f"\nnotebooks/{notebook.name}: its kernel died, most often since memory ran out (a smaller batch or model, or fewer questions, "

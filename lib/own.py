@@ -25,6 +25,7 @@ from lib.passages import QUESTION_TYPES, Gold, Passage, frame, offsets, question
 from lib.records import DataError, Record, read_records
 
 KINDS = ("questions", "documents", "gold", "pools", "rankings")
+FEW = 50  # documents that may be every question's pool where it names none
 _LABELS = ("source_type", "authority", "jurisdiction", "entitlement")
 
 
@@ -33,7 +34,7 @@ def load_own(dataset: str, source: Mapping) -> dict[str, pd.DataFrame | dict]:
 
     `source` names files by kind, {"questions": file, "documents": [file, file], ...}, or has a "path": a folder, or a list of files, whose
     names tell the kind ("documents.jsonl", "north.questions.csv.gz"). Questions and documents are required. Ids are kept as they are; a question and
-    a document may share one. Raises DataError for an empty or repeated id, an id that resolves to nothing, or a field that does not fit.
+    a document may share one. A question without a pool has all documents for its pool where there are at most 50. Raises DataError for an empty or repeated id, an id that resolves to nothing, or a field that does not fit.
     """
     files = _files(dataset, source)
     records = {kind: [r for path in files[kind] for r in read_records(path)] for kind in KINDS}
@@ -47,11 +48,12 @@ def load_own(dataset: str, source: Mapping) -> dict[str, pd.DataFrame | dict]:
     _refuse_both(inline_pools, records["pools"], "pools")
     counted = Counter(row["qid"] for row in gold)
     questions = [{**row, "n_hops": counted[row["qid"]] or None} for row in questions]
+    pools = _whole_pools(dataset, inline_pools + pool_rows(dataset, records["pools"], asked, known), sorted(asked), sorted(known), notes)
     made = {
         "questions": frame(questions, "questions"),
         "gold": frame(gold, "gold"),
         "documents": frame(documents, "documents"),
-        "pools": frame(inline_pools + pool_rows(dataset, records["pools"], asked, known), "pools"),
+        "pools": frame(pools, "pools"),
     }
     if records["rankings"]:
         made["rankings"] = frame(ranking_rows(dataset, records["rankings"], asked, known, notes), "rankings")
@@ -82,6 +84,15 @@ def _files(dataset: str, source: Mapping) -> dict[str, list[Path]]:
 
 def _listed(value: object) -> list:
     return [] if value is None else list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _whole_pools(dataset: str, pools: list[dict], asked: Sequence[str], known: Sequence[str], notes: Counter) -> list[dict]:
+    """``pools``, and for a question without one all documents where they are few; else its own scope stays empty."""
+    without = sorted(set(asked) - {row["qid"] for row in pools})
+    notes["questions_without_pool"] = 0 if len(known) <= FEW else len(without)
+    notes["pools_of_all_documents"] = len(without) if len(known) <= FEW else 0
+    whole = [{"dataset": dataset, "qid": q, "doc_id": d} for q in without for d in known]
+    return pools + (whole if len(known) <= FEW else [])
 
 
 def _refuse_both(inline: Sequence[dict], records: Sequence[Record], kind: str) -> None:

@@ -10,6 +10,7 @@ from lib.records import Record
 
 _TRUTH = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 _SCOPES = ("own", "pooled")
+_TAKEN = ("dense", "bm25", "hybrid")  # made by notebook 01
 
 
 def _pair(record: Record, asked: set[str], known: set[str]) -> tuple[str, str]:
@@ -85,7 +86,7 @@ def pool_rows(dataset: str, records: Sequence[Record], asked: set[str], known: s
 def ranking_rows(dataset: str, records: Sequence[Record], asked: set[str], known: set[str], notes: Counter) -> list[dict]:
     """Rows of the rankings table. Without ranks, score decides and equal scores keep the file's order; without scores, 1/rank stands in, counted.
 
-    Raises DataError for a document that repeats in a list and for ranks that are not 1, 2, 3, ...
+    Raises DataError for a document that repeats in a list, a ranker named like one of ours (dense, bm25, hybrid), and for ranks that are not 1, 2, 3, ...
     """
     lists: dict[tuple[str, str, str], list[tuple[Record, str]]] = defaultdict(list)
     for record in records:
@@ -93,7 +94,10 @@ def ranking_rows(dataset: str, records: Sequence[Record], asked: set[str], known
         scope = optional_text(record, "scope") or "pooled"
         if scope not in _SCOPES:
             raise record.error("scope", f"got {scope!r}", "write own or pooled, or leave it out")
-        lists[qid, scope, identifier(record, "ranker")].append((record, doc_id))
+        ranker = identifier(record, "ranker")
+        if ranker in _TAKEN:
+            raise record.error("ranker", f"{ranker!r} is the name of a list that notebook 01 makes", f"give yours another name, such as 'my_{ranker}'")
+        lists[qid, scope, ranker].append((record, doc_id))
     rows = []
     for (qid, scope, ranker), entries in lists.items():
         for rank, (record, doc_id) in enumerate(_ordered(entries), 1):

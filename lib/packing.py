@@ -3,51 +3,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from lib import diagnostics, evidence, packers, retrieval, submodular, survival
+from lib.settings import CHOICES, SETTING, check_budgets, check_policies, pack_id, pool_id, reachable, setting, variations
 
-SETTING = {"scope": "own", "ranker": "dense", "depth": 5, "representation": "chunk", "min_tokens": 32, "rest": "alone",
-           "relevance": "overlap", "tokenizer": "smollm2-135m", "order": "rank", "cap": None, "exponent": 1.0, "stop": False,
-           "weights": list(submodular.PUBLISHED_WEIGHTS)}
-CHOICES = {"scope": ("own", "pooled"), "representation": ("chunk",), "rest": ("alone", "merged"),
-           "relevance": ("overlap", "idf", "title", "dense"), "order": ("rank", "picked")}
+__all__ = ["CHOICES", "SETTING", "Bench", "benches", "check_budgets", "check_policies", "pack_all", "pack_id", "pack_sets", "pool_id", "reachable", "relevance", "setting",
+           "settings_rows", "variations"]
+
 PACK_TYPES = {"budget": "int64", "position": "int64", "n_tokens": "int64", "marginal_gain": "float64"}  # for a table without a row
-
-
-def setting(**changes: Any) -> dict:
-    """The published setting with ``changes``; raises ValueError for an unknown name or value.
-
-    >>> setting(depth=10)["depth"]
-    10
-    """
-    unknown = set(changes) - set(SETTING)
-    if unknown:
-        raise ValueError(f"unknown packing settings {sorted(unknown)}; there are {sorted(SETTING)}")
-    made = SETTING | changes
-    for name, allowed in CHOICES.items():
-        if made[name] not in allowed:
-            raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {made[name]!r}")
-    if made["depth"] < 1 or made["min_tokens"] < 1 or made["exponent"] < 0 or (made["cap"] is not None and made["cap"] < 1):
-        raise ValueError(f"depth, min_tokens and cap (or None) must be 1 or more and exponent 0 or more, got "
-                         f"{ {k: made[k] for k in ('depth', 'min_tokens', 'cap', 'exponent')} }")
-    return made | {"weights": [float(w) for w in made["weights"]], "exponent": float(made["exponent"])}  # 1 and 1.0 are one setting
-
-
-def pool_id(s: dict) -> str:
-    """Names scope, ranker and depth."""
-    return f"{s['scope']}-{s['ranker']}-{s['depth']}"
-
-
-def pack_id(s: dict) -> str:
-    """Names a pool and what differs from the published setting; the settings table resolves it."""
-    short = {"min_tokens": "window", "rest": "rest", "relevance": "relevance", "tokenizer": "tokens", "order": "order", "cap": "cap", "exponent": "r", "stop": "stop",
-             "weights": "weights"}
-    changed = [f"{short[k]}={str(s[k]).replace(', ', '/').strip('[]')}" for k in short if s[k] != SETTING[k]]
-    return ".".join([pool_id(s), s["representation"], *changed])
 
 
 def relevance(question: str, rows: pd.DataFrame, s: dict, idf: dict, asked: np.ndarray, vectors: np.ndarray) -> np.ndarray:
@@ -190,6 +156,9 @@ def benches(questions, gold, documents, pools, rankings, encoder) -> dict[str, B
 
 
 def pack_sets(by_set: dict[str, Bench], settings: list[dict], policies: list[str], budgets: list[int]) -> dict[str, pd.DataFrame]:
-    """``pack_all`` for every data set and setting: tables snippets, packs, contexts, survival."""
+    """``pack_all`` for every data set and setting: tables snippets, packs, contexts, survival.
+
+    Without a setting all four are empty.
+    """
     made = [pack_all(bench, s, policies, budgets) for s in settings for bench in by_set.values()]
-    return {k: pd.concat([m[k] for m in made], ignore_index=True) for k in ("snippets", "packs", "contexts", "survival")}
+    return {k: pd.concat([m[k] for m in made], ignore_index=True) if made else pd.DataFrame() for k in ("snippets", "packs", "contexts", "survival")}

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 from lib.recorded import canonical
 from lib.weights import REGISTRY, identity
@@ -14,7 +15,10 @@ from lib.weights import REGISTRY, identity
 PROMPTS = Path(__file__).resolve().parent / "prompts"
 BACKENDS = ("transformers", "endpoint", "replay")
 PRECISIONS = ("fp32", "bf16", "fp16", "nf4", "served")  # served: whatever number format an endpoint runs
-# `model`: a name of lib.weights, a hub id, or a folder. `revision`: of the hub; a registered name brings its sha256.
+LEAST = {"max_new_tokens": 1, "threads": 1, "retries": 0, "concurrency": 1}
+DEVICE = re.compile(r"cpu|mps|cuda(:\d+)?")
+# `model`: a name of lib.weights, a hub id, or a folder. `revision`: of the hub; a registered name brings its sha256, a served
+# model its server, so that two servers never share answers.
 DEFAULTS = {"model": None, "backend": "transformers", "revision": None, "precision": None, "device": "cpu", "max_new_tokens": 16,
             "threads": None, "base_url": None, "api": "completions", "api_key_env": "READER_API_KEY", "timeout_s": 60.0,
             "retries": 4, "concurrency": 4}
@@ -46,10 +50,12 @@ def full_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
     >>> full_spec({"model": "smollm2-135m"})["precision"]
     'fp32'
     """
+    if not isinstance(spec, Mapping):
+        raise ValueError(f"a reader is a mapping such as {{'model': 'smollm2-135m'}}, got {spec!r}")  # noqa: TRY004  (a wrong value in params.yaml, like the others)
     if unknown := set(spec) - set(DEFAULTS):
         raise ValueError(f"a reader has no field {sorted(unknown)}; known: {sorted(DEFAULTS)}")
     full = {**DEFAULTS, **spec}
-    if not full["model"]:
+    if not full["model"] or not isinstance(full["model"], str):
         raise ValueError(f"a reader needs a model: one of {sorted(REGISTRY)}, a hub id or a folder")
     if full["backend"] not in BACKENDS:
         raise ValueError(f"reader backend {full['backend']!r} is none of {BACKENDS}")
@@ -59,9 +65,31 @@ def full_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
         raise ValueError(f"reader precision {full['precision']!r} does not go with backend {full['backend']!r}, which has {fitting}")
     if full["api"] not in ("completions", "chat"):
         raise ValueError(f"reader api {full['api']!r} is none of ('completions', 'chat')")
-    if full["model"] in REGISTRY and full["precision"] != "served":
+    _check_numbers_and_device(full)
+    if full["precision"] == "served":
+        full["revision"] = full["revision"] or _server(full["base_url"])
+    elif full["model"] in REGISTRY:
         full["revision"] = full["revision"] or identity(full["model"])
     return full
+
+
+def _check_numbers_and_device(full: Mapping[str, Any]) -> None:
+    for field, least in LEAST.items():
+        value = full[field]
+        if not (type(value) is int and value >= least) and not (field == "threads" and value is None):
+            raise ValueError(f"reader {field} has to be a whole number of at least {least}, got {value!r}")
+    if not isinstance(full["device"], str) or not DEVICE.fullmatch(full["device"]):
+        raise ValueError(f"reader device {full['device']!r} is none of 'cpu', 'mps', 'cuda', 'cuda:0', 'cuda:1', ...")
+
+
+def _server(base_url: str | None) -> str | None:
+    """Host, port and path of an address, without the scheme and any password; None without an address."""
+    if base_url is None:
+        return None
+    parts = urlsplit(base_url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError(f"reader base_url {base_url!r} is no address; it looks like http://127.0.0.1:8000/v1")
+    return parts.netloc.rpartition("@")[2].lower() + parts.path.rstrip("/")
 
 
 def answer_group(spec: Mapping[str, Any]) -> dict[str, Any]:

@@ -42,8 +42,7 @@ class EndpointReader:
         except (KeyError, IndexError, TypeError) as error:
             raise ReaderError(f"{self._url}: the reply holds no choices[0] text ({error!r}); is it an OpenAI-compatible "
                               f"{self.spec['api']} route?") from error
-        usage = body.get("usage") or {}
-        return Generation(text or "", usage.get("prompt_tokens"), usage.get("completion_tokens"))
+        return Generation(_text(self._url, text), *_counts(self._url, body.get("usage")))
 
     def _post(self, body: dict[str, Any]) -> Any:
         import httpx
@@ -82,6 +81,27 @@ def _json(url: str, reply: Any) -> Any:
         return reply.json()
     except ValueError as error:
         raise ReaderError(f"{url}: the reply is not JSON: {reply.text[:200]!r}") from error
+
+
+def _text(url: str, text: Any) -> str:
+    """The reply's text, if it can be stored; what is wrong here must not reach the store."""
+    if not isinstance(text, str):
+        raise ReaderError(f"{url}: the reply's text is {text!r}, not a string; nothing of this batch was stored")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ReaderError(f"{url}: the reply's text holds half a character ({error.reason}): {text[:200]!a}; nothing of this batch "
+                          "was stored") from error
+    return text
+
+
+def _counts(url: str, usage: Any) -> list[int | None]:
+    """Prompt and new tokens of a reply, None where it does not tell them."""
+    usage = {} if usage is None else usage
+    counts = [usage.get("prompt_tokens"), usage.get("completion_tokens")] if isinstance(usage, Mapping) else []
+    if not counts or any(count is not None and (type(count) is not int or count < 0) for count in counts):
+        raise ReaderError(f"{url}: the reply's usage has to hold whole numbers of tokens, got {usage!r}; nothing of this batch was stored")
+    return counts
 
 
 class ReplayReader:

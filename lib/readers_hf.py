@@ -186,13 +186,14 @@ def precision_settings(precision: str, device: str) -> dict[str, Any]:
 
 
 def _loading(full: Mapping[str, Any], load: Any) -> Any:
+    from safetensors import SafetensorError
     from transformers.utils import logging as bars
 
     shown = bars.is_progress_bar_enabled()
     bars.disable_progress_bar()  # a bar in a log or an executed notebook is noise
     try:
         return load()
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, SafetensorError) as error:  # the last: a cut or damaged weights file
         first = next(iter(str(error).splitlines()), "")
         raise ReaderError(f"reader model {full['model']!r} could not be loaded: {first}\nNames of lib.weights: {', '.join(REGISTRY)}; "
                           "a hub id must lie in the hub cache or be reachable (HF_HUB_OFFLINE unset)") from error

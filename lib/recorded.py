@@ -58,8 +58,12 @@ def write_recorded(path: Path, group: Mapping[str, Any], values: Mapping[str, An
 
 def read_recorded(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """Group and values (by key) of a recorded file; raises StoreError where a line is cut, damaged or missing."""
-    lines = path.read_text(encoding="utf-8").split("\n")
     mend = f"restore it with `git checkout -- {_shown(path)}`, or write it anew with `make record`"
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except UnicodeDecodeError as error:
+        number = error.object[:error.start].count(b"\n") + 1
+        raise StoreError(f"{path.name} line {number}: byte {error.object[error.start]:#04x} is no UTF-8; {mend}") from error
     number = 1
     try:
         head = json.loads(lines[0])

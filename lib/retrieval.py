@@ -4,13 +4,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 import pandas as pd
 
-from lib import text
+from lib import text, weights
+from lib.store import StoreError, disk_errors
 from lib.tables import ROOT
 
 DIMENSIONS = 320  # document 000, section 5: vectors truncated to 320 dimensions
@@ -27,19 +29,19 @@ class Encoder(Protocol):
 
 
 class SentenceEncoder:
-    """A sentence-transformers bi-encoder, loaded at the first text it has to encode (fp32)."""
+    """A sentence-transformers bi-encoder (weights registry name, folder or hub id), loaded at the first text it has to encode (fp32)."""
 
     def __init__(self, name: str, batch_size: int = 32):
         self.name, self.batch_size, self._model = name, batch_size, None
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
-        """Unit vectors (n, d) float32; raises WeightsMissing when the model cannot be had."""
+        """Unit vectors (n, d) float32; raises WeightsError when the model cannot be had."""
         if self._model is None:
             from sentence_transformers import SentenceTransformer
 
-            from lib import weights
-
-            self._model = SentenceTransformer(str(weights.locate(self.name)))
+            where = weights.source(self.name)
+            with weights.loading(self.name):
+                self._model = SentenceTransformer(str(where))
         return self._model.encode(list(texts), batch_size=self.batch_size, normalize_embeddings=True, show_progress_bar=False)
 
 
@@ -55,30 +57,50 @@ def truncate(vectors: np.ndarray, dimensions: int = DIMENSIONS) -> np.ndarray:
 def embed(texts: Sequence[str], encoder: Encoder, cache: Path | None = ROOT / "data" / "cache" / "vectors", batch: int = 256) -> np.ndarray:
     """Vectors of ``texts`` (n, d), each distinct text encoded once ever: saved after every batch, so a killed run resumes.
 
-    Batches depend neither on the order of ``texts`` nor on when a run was killed, since an encoder's last bits follow its batch.
+    Raises StoreError for a full disk or a damaged ``cache``. Batches depend neither on the order of ``texts`` nor on when a run was killed, since an encoder's last bits follow its batch.
     """
     from diskcache import Cache
     from tqdm.auto import tqdm
 
     keys = [hashlib.sha256(f"{encoder.name}\n{t}".encode()).hexdigest() for t in texts]
     known: dict[str, np.ndarray] = {}
-    # diskcache would start to forget at 1 GB
-    store = Cache(str(cache), eviction_policy="none", size_limit=1 << 50) if cache else {}
-    for k in dict.fromkeys(keys):
-        if k in store:
-            known[k] = np.frombuffer(store[k], np.float32)
+    guard = _cache_errors(cache)
+    with guard():
+        # diskcache would start to forget at 1 GB
+        store = Cache(str(cache), eviction_policy="none", size_limit=1 << 50) if cache else {}
+        for k in dict.fromkeys(keys):
+            if k in store:
+                known[k] = _vector(store[k], cache)
     todo = [(k, t) for k, t in dict(zip(keys, texts)).items() if k not in known]
     todo.sort(key=lambda pair: (len(pair[1]), pair[1]))
     for i in tqdm(range(0, len(todo), batch), desc=f"embedding with {encoder.name}", disable=None if todo else True):
         part = todo[i:i + batch]
         made = {k: np.asarray(v, np.float32) for (k, _), v in zip(part, encoder.encode([t for _, t in part]), strict=True)}
         known.update(made)
-        with store.transact() if cache else nullcontext():  # all of a batch or none
+        with guard(), store.transact() if cache else nullcontext():  # all of a batch or none
             for k, v in made.items():
                 store[k] = v.tobytes()
     if cache:
         store.close()
+    if len(lengths := {len(v) for v in known.values()}) > 1:
+        raise StoreError(f"vectors of {encoder.name} have {sorted(lengths)} numbers; {_mend(cache)}")
     return np.stack([known[k] for k in keys]) if keys else np.zeros((0, DIMENSIONS), np.float32)
+
+
+def _mend(cache: Path | None) -> str:
+    shown = cache.relative_to(ROOT) if cache and cache.is_relative_to(ROOT) else cache
+    return f"delete {shown} and run again: texts are encoded anew"
+
+
+def _cache_errors(cache: Path | None) -> Callable:
+    return partial(disk_errors, cache, _mend(cache)) if cache else nullcontext
+
+
+def _vector(value: object, cache: Path | None) -> np.ndarray:
+    """A cached vector; raises StoreError where it is none."""
+    if cache and not (isinstance(value, bytes) and value and len(value) % 4 == 0):
+        raise StoreError(f"{cache.name}: a stored vector is damaged; {_mend(cache)}")
+    return np.frombuffer(value, np.float32)
 
 
 def passage(title: str, body: str) -> str:

@@ -17,6 +17,7 @@ from lib.tables import ROOT, write_atomically
 LINES = {
     "sample": "tiers: {sample: {executed: notebooks/executed, input: data/sample/corpus}}",
     "real": "tiers: {real: {executed: data/derived/real/executed, input: data/raw}}",
+    "own": "tiers: {own: {executed: data/derived/own/executed, input: data/raw/own}}",
     "paper": "tiers: {paper: {executed: data/derived/paper/executed, input: data/raw}}",
 }
 
@@ -45,6 +46,14 @@ def main(arguments: list[str]) -> int:
     if tier not in LINES:
         print(f"no tier is called {tier!r}; there are {', '.join(LINES)}", file=sys.stderr)
         return 2
+    try:
+        return _run(tier, arguments[1:])
+    except OSError as error:  # params.yaml may not be read or written, the disk is full
+        print(f"tier {tier}: {error}", file=sys.stderr)
+        return 1
+
+
+def _run(tier: str, options: list[str]) -> int:
     reasons = absent_inputs(tier)
     if reasons:
         print(f"tier {tier} skipped, no data set is at hand:\n  " + "\n  ".join(reasons) + "\nsee data/raw/README.md for where to put the files")
@@ -53,7 +62,7 @@ def main(arguments: list[str]) -> int:
         signal.signal(stop, lambda number, _: sys.exit(128 + number))
     try:
         set_tier(tier)
-        return subprocess.call([sys.executable, "-m", "dvc", "repro", *arguments[1:]], cwd=ROOT)
+        return subprocess.call([sys.executable, "-m", "dvc", "repro", *options], cwd=ROOT)
     finally:
         set_tier("sample")
 

@@ -13,7 +13,8 @@ from lib.tables import ROOT, TableError, six_digits, write_atomically
 
 FOLDER = ROOT / "data" / "results" / "scores"
 KEY = ["dataset", "qid", "prompt_hash"]
-VALUES = ["em", "f1", "em_raw", "f1_raw", "n_prompt_tokens", "n_new_tokens"]
+COUNTS = {"n_prompt_tokens": "Int64", "n_new_tokens": "Int64"}  # missing where an endpoint did not tell them
+VALUES = ["em", "f1", "em_raw", "f1_raw", *COUNTS]
 
 
 def nothing() -> pd.DataFrame:
@@ -25,8 +26,12 @@ def committed(folder: Path = FOLDER) -> pd.DataFrame:
     """All committed scores, indexed by dataset, qid and prompt_hash; TableError for a file that is cut short or repeats a key."""
     parts = []
     for path in sorted(folder.glob("*.csv")):
-        part = pd.read_csv(path, dtype={c: "string" for c in (*KEY, "reader", "precision")})
-        if list(part) != [*KEY, "reader", "precision", *VALUES] or part[[*KEY, *VALUES]].isna().any(axis=None):
+        try:
+            part = pd.read_csv(path, dtype={**{c: "string" for c in (*KEY, "reader", "precision")}, **COUNTS})
+        except ValueError as error:  # pandas' own errors are kinds of it
+            raise TableError(f"{path.name}: cannot be read ({error}); it may be cut short. Restore it with git checkout") from error
+        whole = path.read_bytes().endswith(b"\n")  # a count may be missing, so a cut one shows only here
+        if not whole or list(part) != [*KEY, "reader", "precision", *VALUES] or part[[*KEY, *VALUES[:4]]].isna().any(axis=None):
             raise TableError(f"{path.name}: columns or values are missing; it may be cut short. Restore it with git checkout")
         parts.append(part)
     rows = pd.concat(parts) if parts else pd.DataFrame(columns=[*KEY, "reader", "precision", *VALUES])
@@ -39,7 +44,7 @@ def export(answers: pd.DataFrame, tier: str, folder: Path = FOLDER) -> list[Path
     """Write the scores of an answers table, one file a reader and tier; the same rows give the same bytes."""
     written = []
     for (reader, precision), part in answers.groupby(["reader", "precision"]):
-        rows = part[[*KEY, "reader", "precision", *VALUES]].drop_duplicates(KEY).sort_values(KEY)
+        rows = part[[*KEY, "reader", "precision", *VALUES]].drop_duplicates(KEY).sort_values(KEY).astype(COUNTS)
         path = folder / f"{tier}-{reader}-{precision}.csv"
         written.append(write_atomically(path, lambda p: six_digits(rows).to_csv(p, index=False, lineterminator="\n")))
     return written

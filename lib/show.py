@@ -11,7 +11,8 @@ def rows(table: pd.DataFrame, precision: int = 2) -> Styler:
     """A small table for display: ``precision`` decimals, text left, true as a mark and false as nothing, long text with room to wrap."""
     text = [c for c in table if not pd.api.types.is_numeric_dtype(table[c])]
     truth = [c for c in table if pd.api.types.is_bool_dtype(table[c])]
-    told = hashlib.sha256(table.to_csv(index=False).encode()).hexdigest()[:8]  # pandas would draw a new random id on each run
+    shown = table.to_csv(index=False, float_format=f"%.{precision}f")  # what is shown, not its last bits: these differ between processors
+    told = hashlib.sha256(shown.encode()).hexdigest()[:8]              # pandas would draw a new random id on each run
     style = table.style.set_uuid(told).hide(axis="index").format(precision=precision, na_rep="")
     style = style.format(lambda v: "●" if not pd.isna(v) and v else "", subset=truth)
     style = style.set_properties(subset=text, **{"text-align": "left"}).set_properties(subset=truth, **{"text-align": "center"})

@@ -16,8 +16,9 @@ from typing import Any
 
 from lib.recorded import DATA, StoreError, entry_key, group_name, read_recorded, write_recorded
 
-__all__ = ["Store", "StoreError", "entry_key"]
+__all__ = ["Store", "StoreError", "disk_errors", "entry_key"]
 DISK_FULL = "the disk is full: nothing of this batch was kept, what was stored before is safe; free some space and run again"
+MEND = "delete data/cache/store: recorded answers stay, live ones are read again"
 
 
 class Store:
@@ -39,7 +40,7 @@ class Store:
         found = {key: rows[key] for key in keys if key in rows}
         rest = [key for key in keys if key not in found]
         if rest and self.cache.is_dir():  # a read alone creates no folder
-            with _disk_errors(self.cache):
+            with disk_errors(self.cache):
                 disk = self._open()
                 hits = ((key, disk.get(key)) for key in rest)
                 found.update({key: hit["value"] for key, hit in hits if hit is not None})
@@ -48,7 +49,7 @@ class Store:
     def put_many(self, group: Mapping[str, Any], values: Mapping[str, Any]) -> None:
         """Cache the values (by key) of one group, all or none of them; raises StoreError."""
         name = group_name(group)
-        with _disk_errors(self.cache):
+        with disk_errors(self.cache):
             disk = self._open()
             with disk.transact():
                 disk[f"group {name}"] = {"group": dict(group)}
@@ -72,7 +73,7 @@ class Store:
         """The groups that the cache holds, by file name."""
         if not self.cache.is_dir():
             return []
-        with _disk_errors(self.cache):
+        with disk_errors(self.cache):
             disk = self._open()
             return [disk[key]["group"] for key in sorted(disk) if key.startswith("group ")]
 
@@ -87,7 +88,7 @@ class Store:
         if missing := wanted - set(values):
             raise StoreError(f"{path.name}: {len(missing)} of {len(wanted)} values to record are in no layer, "
                              f"first {min(missing)[:12]}; run the reading stage live, then `make record`")
-        with _disk_errors(self.recorded):
+        with disk_errors(self.recorded):
             write_recorded(path, group, values)
         self._rows = None
         return path
@@ -95,7 +96,7 @@ class Store:
     def _keys_of(self, group: Mapping[str, Any], path: Path) -> set[str]:
         keys = set(read_recorded(path)[1]) if path.exists() and not self.ignore_recorded else set()
         if self.cache.is_dir():
-            with _disk_errors(self.cache):
+            with disk_errors(self.cache):
                 disk = self._open()
                 keys |= {key for key in disk if not key.startswith("group ") and disk[key]["in"] == group_name(group)}
         return keys
@@ -116,11 +117,11 @@ class Store:
 
 
 @contextmanager
-def _disk_errors(folder: Path) -> Iterator[None]:
+def disk_errors(folder: Path, mend: str = MEND) -> Iterator[None]:
+    """Turn a full disk and a damaged or unwritable folder into one StoreError; `mend` says what to do about damage."""
     try:
         yield
     except (OSError, sqlite3.Error) as error:
         if getattr(error, "errno", None) == errno.ENOSPC or "is full" in str(error):
             raise StoreError(f"{folder.name}: {DISK_FULL}") from error
-        raise StoreError(f"{folder.name}: cannot be used ({error}); if the folder is damaged, delete data/cache/store: "
-                         f"recorded answers stay, live ones are read again") from error
+        raise StoreError(f"{folder.name}: cannot be used ({error}); if the folder is damaged, {mend}") from error

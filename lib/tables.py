@@ -8,6 +8,7 @@ Parquet under ``data/derived/<tier>/``; a result is CSV (six significant digits)
 """
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Callable
@@ -136,20 +137,27 @@ def check(df: pd.DataFrame, name: str) -> pd.DataFrame:
 
 def write_atomically(path: Path, save: Callable[[str], None]) -> Path:
     """Call ``save(temporary name)`` and move the file to ``path`` in one step: a kill or a full disk leaves the old file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
-    os.close(handle)
+    temporary = ""
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
+        os.close(handle)
         save(temporary)
         os.chmod(temporary, 0o644)
         os.replace(temporary, path)
     except OSError as error:
         raise OSError(error.errno, f"could not write {path.relative_to(ROOT) if path.is_relative_to(ROOT) else path}: {error.strerror or error}; "
-                                   "nothing was changed. Free some space and run again") from error
+                                   f"nothing was changed. {_mend(error)} and run again") from error
     finally:
         if os.path.exists(temporary):
             os.unlink(temporary)
     return path
+
+
+def _mend(error: OSError) -> str:
+    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+        return "Make the folder writable"
+    return "Free some space" if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) else "Mend that"
 
 
 def six_digits(df: pd.DataFrame) -> pd.DataFrame:

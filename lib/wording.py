@@ -5,6 +5,32 @@ NAMES = {"naive": "naive packing", "focused": "the focused heuristic", "mmr": "M
          "random": "random packing", "gold": "gold passages only", "closed_book": "closed book", "oracle": "the per-question oracle"}
 DATASETS = {"ondrell": "the sample corpus", "hotpotqa": "HotpotQA", "2wiki": "2WikiMultiHopQA", "musique": "MuSiQue"}
 
+PUBLISHED = ("naive", "focused", "mmr", "submod")  # document 000's packers
+
+
+def compared(policies) -> list[str]:
+    """The published packers among ``policies``; where there is none the other packers, where there are none of these the gold arm.
+
+    >>> compared(["submod", "naive", "gold"]), compared(["gold", "topk"])
+    (['naive', 'submod'], ['topk'])
+    """
+    rest = [p for p in policies if p not in ("gold", "closed_book", "oracle", *PUBLISHED)]
+    found = [p for p in PUBLISHED if p in policies] or rest or [p for p in policies if p == "gold"]
+    if not found:
+        raise ValueError(f"policies must name at least one packing rule, got {list(policies)}")
+    return found
+
+
+def lead(policies) -> str:
+    """The packer that stands for all where one is shown: submod where it was run, else the first compared."""
+    found = compared(policies)
+    return "submod" if "submod" in found else found[0]
+
+
+def named(dataset: str) -> str:
+    """A data set as sentences call it."""
+    return DATASETS.get(dataset, dataset)
+
 
 def percent(share: float) -> str:
     """A share as whole percent: 0.456 -> '46 %'."""
@@ -32,23 +58,37 @@ def survival_answer(table, budget: int) -> str:
     """What survives at ``budget``, from the packing table (half all), a sentence a data set."""
     out = []
     for dataset, rows in table.groupby("dataset"):
-        kept = rows[rows["measure"] == "answer_in_context_defined"].set_index("policy")["estimate"]
-        pool = rows[rows["measure"] == "answer_in_pool"]["estimate"].iloc[0]
-        best = kept[["naive", "focused", "mmr", "submod"]].idxmax()
-        out.append(f"On {DATASETS.get(dataset, dataset)} the answer was retrieved for {percent(pool)} of the span questions, and of those "
-                   f"{percent(kept['submod'] / pool)} still have it after submodular packing into {budget} tokens, "
-                   f"{percent(kept['naive'] / pool)} after naive packing" + (f" (best kept: {NAMES[best]}, {percent(kept[best] / pool)})."
-                                                                             if kept[best] > max(kept["submod"], kept["naive"]) else "."))
+        kept = rows[rows["measure"] == "answer_in_context_defined"].dropna(subset=["estimate"]).set_index("policy")["estimate"]
+        pool = rows[(rows["measure"] == "answer_in_pool") & (rows["policy"] != "gold")]["estimate"].dropna()
+        if kept.empty or pool.empty:
+            out.append(f"On {named(dataset)} no question has an answer whose survival is defined.")
+        elif not pool.iloc[0]:
+            out.append(f"On {named(dataset)} no answer was retrieved, so none could survive.")
+        else:
+            out.append(_survived(named(dataset), kept, pool.iloc[0], budget))
     return " ".join(out)
 
 
+def _survived(dataset: str, kept, pool: float, budget: int) -> str:
+    shown = compared(list(kept.index))
+    best, first = kept[shown].idxmax(), [p for p in ("submod", "naive") if p in shown] or shown[:1]
+    said = ", ".join(f"{percent(kept[p] / pool)} {'still have it ' if p == first[0] else ''}after {NAMES[p]}" + (f" into {budget} tokens" if p == first[0] else "")
+                     for p in first)
+    ahead = f" (best kept: {NAMES[best]}, {percent(kept[best] / pool)})" if kept[best] > kept[first].max() else ""
+    return f"On {dataset} the answer was retrieved for {percent(pool)} of the span questions, and of those {said}{ahead}."
+
+
+SEEN = {"closed_book": "from memory", "naive": "on naively packed contexts", "submod": "on submodularly packed ones", "gold": "when only gold passages are packed"}
+
+
 def reading_answer(table, reader: str) -> str:
-    """Closed book, naive, submodular, gold: mean F1 of one reader, a sentence a data set."""
+    """Closed book, naive, submodular, gold (those that were read): mean F1 of one reader, a sentence a data set."""
     out = []
     for dataset, rows in table[(table["reader"] == reader.split("/")[-1]) & (table["measure"] == "f1")].groupby("dataset"):
         f1 = rows.set_index("policy")["estimate"]
-        out.append(f"On {DATASETS.get(dataset, dataset)} {reader} scores F1 {f1['closed_book']:.2f} from memory, {f1['naive']:.2f} on naively packed contexts, "
-                   f"{f1['submod']:.2f} on submodularly packed ones, and {f1['gold']:.2f} when only gold passages are packed.")
+        first = [p for p in ("naive", "submod") if p in f1] or compared(list(f1.index))[:1]
+        said = [f"{f1[p]:.2f} {SEEN.get(p, f'on contexts of {NAMES.get(p, p)}')}" for p in dict.fromkeys(["closed_book", *first, "gold"]) if p in f1]
+        out.append(f"On {named(dataset)} {reader} scores F1 {', '.join(said[:-1])}, and {said[-1]}.")
     return " ".join(out)
 
 
@@ -59,30 +99,35 @@ def losses(stages) -> dict[str, int]:
 
 
 def loss_answer(waterfall, conditional, reader: str) -> str:
-    """Where the submodular arm loses its answers, and what answer-in-context separates, a sentence a data set."""
+    """Where one arm (submodular where it was read) loses its answers, and what answer-in-context separates, a sentence a data set."""
     out, short = [], reader.split("/")[-1]
-    rows = waterfall[(waterfall["reader"] == short) & (waterfall["policy"] == "submod")]
-    for dataset, part in rows.groupby("dataset"):
+    rows = waterfall[waterfall["reader"] == short]
+    if rows.empty:
+        return "No question has an answer whose survival is defined: there is no chain of losses to show."
+    for dataset, part in rows[rows["policy"] == lead(list(rows["policy"].unique()))].groupby("dataset"):
         gone = losses(part)
         split = conditional[(conditional["dataset"] == dataset) & (conditional["reader"] == short) & (conditional["measure"] == "f1")].set_index("holds")["estimate"]
-        out.append(f"On {DATASETS.get(dataset, dataset)}, of 100 answers to span questions {gone['corpus']} never stand verbatim in the passages, {gone['pool']} are lost in retrieval, "
-                   f"{gone['context']} in packing and {gone['read']} in reading; {gone['right']} come out exactly right. Mean F1 is {split[1]:.2f} where the answer stands "
-                   f"in the context and {split[0]:.2f} where it does not.")
+        sides = [f"{split[h]:.2f} where {said}" for h, said in ((1, "the answer stands in the context"), (0, "it does not" if 1 in split else "the answer does not stand in the context"))
+                 if h in split]
+        out.append(f"On {named(dataset)}, of 100 answers to span questions {gone['corpus']} never stand verbatim in the passages, {gone['pool']} are lost in retrieval, "
+                   f"{gone['context']} in packing and {gone['read']} in reading; {gone['right']} come out exactly right." + (f" Mean F1 is {' and '.join(sides)}." if sides else ""))
     return " ".join(out)
 
 
-def partly_right(outcomes, reader: str) -> str:
-    """How many answers that stood in the submodular context and were not given exactly are right in part."""
-    rows = outcomes[(outcomes["reader"] == reader) & (outcomes["policy"] == "submod") & (outcomes["answer_in_context"] == 1) & (outcomes["em"] == 0)]
+def partly_right(outcomes, reader: str, policy: str = "submod") -> str:
+    """How many answers that stood in the context of ``policy`` and were not given exactly are right in part."""
+    rows = outcomes[(outcomes["reader"] == reader) & (outcomes["policy"] == policy) & (outcomes["answer_in_context"] == 1) & (outcomes["em"] == 0)]
     rows = rows[rows["answer_defined"].astype(bool)]
-    return f"lost in reading (submod): {len(rows)} answers, of which {int((rows['f1'] > 0).sum())} share some words with the gold one"
+    return f"lost in reading ({policy}): {len(rows)} answers, of which {int((rows['f1'] > 0).sum())} share some words with the gold one"
 
 
 def retrieval_answer(table) -> str:
-    """all_gold_at_5 of the dense list in both scopes, a sentence a data set."""
+    """all_gold_at_5 of the dense list in the scopes that were ranked, a sentence a data set."""
+    searched = {"own": "it searches the question's own paragraphs", "pooled": "it searches all passages"}
     out = []
     for dataset, rows in table[table["ranker"] == "dense"].groupby("dataset"):
-        own, pooled = (rows[rows["scope"] == s].iloc[0] for s in ("own", "pooled"))
-        out.append(f"On {DATASETS.get(dataset, dataset)} a dense top 5 holds every gold passage for {percent(own['estimate'])} of {own['n']:.0f} questions when it "
-                   f"searches the question's own paragraphs, and for {percent(pooled['estimate'])} when it searches all passages.")
+        found = rows.dropna(subset=["estimate"]).set_index("scope")
+        said = [f"for {percent(found['estimate'][s])}{f' of {found.n.iloc[0]:.0f} questions' if s == found.index[0] else ''} when {searched[s]}" for s in found.index]
+        out.append(f"On {named(dataset)} a dense top 5 holds every gold passage {', and '.join(said)}." if said else
+                   f"On {named(dataset)} no question has gold passages: what was retrieved cannot be scored.")
     return " ".join(out)

@@ -177,9 +177,9 @@ def test_forest_counts_over_readers():
     assert said(forest(rows)) == "submod against focused on F1: better in 1 (3b), worse in 1 (14b), undecided in 1 (7b)"
 
 
-@pytest.mark.parametrize("half, expected", [(0.02, "submod leads with 0.670, clear of the rest"),
-                                            (0.03, "submod leads with 0.670, too close to focused to call"),
-                                            (0.09, "submod leads with 0.670, too close to 3 others to call")])
+@pytest.mark.parametrize("half, expected", [(0.02, "among packers submod leads with 0.670, clear of the rest"),
+                                            (0.03, "among packers submod leads with 0.670, too close to focused to call"),
+                                            (0.09, "among packers submod leads with 0.670, too close to 3 others to call")])
 def test_dot_rows_names_the_leader_and_who_is_near(half, expected):
     assert said(dot_rows(curve(half=half).query("budget == 160"), "f1")) == f"F1: {expected}"
 

@@ -41,3 +41,12 @@ def test_distance_is_the_mean_absolute_difference_of_three_shares_over_four_pack
     published = [v for (d, p, m), v in choices.published_columns().items() if m in choices.SHARES]
     assert len(published) == 12
     assert choices.distances(table).loc[("hotpotqa", "a"), "0"] == pytest.approx(sum(abs(0.5 - v) for v in published) / 12)
+
+
+def test_moves_without_other_settings_or_without_some_packers():
+    from lib.packing import pack_id, setting
+
+    table = packing("own_x").replace({"pack_id": {"a": pack_id(setting()), "b": pack_id(setting(depth=10))}})
+    tried = choices.choices(table[table["policy"].isin(["naive", "mmr"])], pack_id(setting()), 160)
+    assert list(choices.moves(tried, [setting(depth=10)], setting(), "gold_coverage")) == ["naive", "mmr"]
+    assert choices.moves(tried, [], setting(), "gold_coverage").empty

@@ -5,7 +5,7 @@ import pytest
 from invented import musique, write
 
 from lib import inputs
-from lib.inputs import load_all, missing_files, resolved
+from lib.inputs import check_whole, load_all, missing_files, resolved, told
 from lib.tables import ROOT, check
 
 
@@ -47,9 +47,9 @@ def test_files_named_by_kind_are_looked_for_too(root):
 
 
 def test_an_absent_set_is_skipped_with_its_reason_and_the_rest_is_loaded(root, own):
-    tables, skipped, reports = load_all({"mine": own, "musique": {"path": "data/raw/musique/dev.jsonl.gz"}})
+    tables, skipped, reports = load_all({"own_mine": own, "musique": {"path": "data/raw/musique/dev.jsonl.gz"}})
     assert skipped == {"musique": "not there: data/raw/musique/dev.jsonl.gz (see data/raw/README.md)"}
-    assert set(reports) == {"mine"} and reports["mine"]["questions"] == 1 and set(tables) == {"questions", "gold", "documents", "pools"}
+    assert set(reports) == {"own_mine"} and reports["own_mine"]["questions"] == 1 and set(tables) == {"questions", "gold", "documents", "pools"}
 
 
 def test_no_set_at_all_is_an_error_that_names_each(root):
@@ -59,15 +59,15 @@ def test_no_set_at_all_is_an_error_that_names_each(root):
 
 def test_sets_are_joined_and_stay_apart_by_name(root, own):
     write(root / "dev.jsonl.gz", musique())
-    tables, _, _ = load_all({"mine": own, "musique": {"path": "dev.jsonl.gz"}})
-    assert tables["questions"].groupby("dataset").size().to_dict() == {"mine": 1, "musique": 1}
+    tables, _, _ = load_all({"own_mine": own, "musique": {"path": "dev.jsonl.gz"}})
+    assert tables["questions"].groupby("dataset").size().to_dict() == {"own_mine": 1, "musique": 1}
     for name, table in tables.items():
         assert len(check(table, name)) == len(table)
 
 
 def test_rankings_that_somebody_brought_are_kept(root, own):
     write(root / "mine" / "rankings.jsonl", {"qid": "q1", "ranker": "ours", "doc_id": "d2", "rank": 1}, {"qid": "q1", "ranker": "ours", "doc_id": "d1", "rank": 2})
-    tables, _, _ = load_all({"mine": own})
+    tables, _, _ = load_all({"own_mine": own})
     assert check(tables["rankings"], "rankings")[["ranker", "doc_id"]].values.tolist() == [["ours", "d2"], ["ours", "d1"]]
 
 
@@ -79,3 +79,26 @@ def test_the_sample_tiers_source_is_the_committed_corpus():
     tables, skipped, _ = load_all(sources)
     lines = (ROOT / "data" / "sample" / "corpus" / "questions.jsonl").read_text().splitlines()
     assert not skipped and tables["questions"]["qid"].tolist() == sorted(json.loads(line)["qid"] for line in lines)
+
+
+def test_a_set_without_a_scoring_rule_fails_at_loading_and_is_told_its_name(root, own):
+    with pytest.raises(ValueError, match="data set 'mine' has no scoring rule; .* as in 'own_mine'"):
+        load_all({"mine": own})
+
+
+@pytest.mark.parametrize("sources", [None, [], {}, "data/raw/own", {"own_x": "data/raw/own"}, {"own_x": {"path": 3}}, {"own_x": {"path": ["a", None]}}])
+def test_sources_of_another_type_are_an_error_that_says_where_to_mend(sources):
+    with pytest.raises(ValueError, match="sources in params.yaml|mend it in params.yaml"):
+        load_all(sources)
+
+
+@pytest.mark.parametrize("value", [0, -3, 2.5, "50", True, None])
+def test_depth_and_dimensions_are_whole_numbers_of_1_or_more(value):
+    check_whole(depth=1)
+    with pytest.raises(ValueError, match="depth must be a whole number of 1 or more, got"):
+        check_whole(dimensions=320, depth=value)
+
+
+def test_a_report_is_told_without_sizes_and_zeros():
+    assert told({"questions": 4, "gold": 0, "questions_without_gold": 4, "merged_questions": 0}) == "questions without gold 4"
+    assert told({"questions": 4}) == "nothing out of the ordinary"

@@ -188,3 +188,21 @@ def test_a_run_ends_when_the_one_who_started_it_is_killed(tmp_path):
         time.sleep(0.05)
     os.kill(child, 9)
     raise AssertionError("the child outlived the process that started it")
+
+
+def test_a_full_disk_is_one_line_and_exits_with_1(root, capsys, monkeypatch):
+    save(root, notebook())
+
+    def full(*args, **options):
+        raise OSError(28, "could not write the copy: No space left on device")
+
+    monkeypatch.setattr(nbrun, "run", full)
+    assert main(["01_toy", "sample", "built"]) == 1
+    said = capsys.readouterr().err
+    assert "notebooks/01_toy.ipynb: [Errno 28] could not write the copy" in said and said.strip().count("\n") == 0
+
+
+def test_a_params_file_that_may_not_be_read_exits_with_2(root, capsys):
+    save(root, notebook())
+    assert main(["01_toy", "sample", "built", "--params", str(root)]) == 2  # a folder
+    assert "01_toy: [Errno" in capsys.readouterr().err

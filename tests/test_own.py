@@ -185,3 +185,21 @@ def test_the_sample_corpus_loads_by_its_name():
     assert tables["gold"][tables["gold"].qid.isin(comparisons)].is_last_hop.isna().all()
     chains = tables["gold"][tables["gold"].is_last_hop.fillna(False)]
     assert (chains.hop == chains.qid.map(tables["questions"].set_index("qid").n_hops)).all()
+
+
+@pytest.mark.parametrize(("n", "whole"), [(50, True), (51, False)])
+def test_without_a_pool_all_documents_are_the_pool_where_they_are_few(tmp_path, n, whole):
+    write(tmp_path / "documents.jsonl", *({"doc_id": f"d{i}", "text": f"Town {i}."} for i in range(n)))
+    write(tmp_path / "questions.jsonl", {"qid": "q1", "question": "Who?", "answers": ["x"], "pool": ["d1"]}, {"qid": "q2", "question": "Where?", "answers": ["x"]})
+    loaded = load("mine", {"path": tmp_path})
+    assert loaded["pools"].groupby("qid").size().to_dict() == {"q1": 1} | ({"q2": n} if whole else {})
+    assert (loaded["report"]["pools_of_all_documents"], loaded["report"]["questions_without_pool"]) == ((1, 0) if whole else (0, 1))
+
+
+@pytest.mark.parametrize("ranker", ["dense", "bm25", "hybrid"])
+def test_a_ranker_named_like_one_of_ours_is_refused_by_name(tmp_path, ranker):
+    write(tmp_path / "documents.jsonl", {"doc_id": "d1", "text": "Town."})
+    write(tmp_path / "questions.jsonl", {"qid": "q1", "question": "Who?", "answers": ["x"]})
+    write(tmp_path / "rankings.jsonl", {"qid": "q1", "ranker": ranker, "doc_id": "d1", "rank": 1})
+    with pytest.raises(DataError, match=f"field ranker: '{ranker}' is the name of a list .*'my_{ranker}'"):
+        load("mine", {"path": tmp_path})

@@ -7,7 +7,7 @@ import pytest
 from small_world import TEXTS, Letters, merging, words, world
 
 from lib import diagnostics, evidence, survival, tables
-from lib.packing import Bench, pack_all, pack_id, pool_id, setting, settings_rows
+from lib.packing import Bench, pack_all, pack_id, pack_sets, pool_id, setting, settings_rows
 from lib.worked import example_rows, telling_question
 
 POLICIES = ["naive", "focused", "mmr", "submod", "gold", "topk", "random"]
@@ -176,8 +176,11 @@ def test_snippets_and_vectors_are_made_once_a_pool():
 @pytest.mark.parametrize(("changes", "message"), [
     ({"dept": 5}, r"unknown packing settings \['dept'\]"), ({"relevance": "bm25"}, "relevance must be one of overlap, idf, title, dense, got 'bm25'"),
     ({"scope": "poled"}, "scope must be one of own, pooled"), ({"representation": "ace"}, "representation must be one of chunk"),
-    ({"order": "reverse"}, "order must be one of"), ({"rest": "dropped"}, "rest must be one of"), ({"depth": 0}, "'depth': 0"), ({"cap": 0}, "'cap': 0"),
-    ({"min_tokens": 0}, "'min_tokens': 0"), ({"exponent": -1}, "'exponent': -1"),
+    ({"order": "reverse"}, "order must be one of"), ({"rest": "dropped"}, "rest must be one of"), ({"depth": 0}, "depth must be a whole number of 1 or more, got 0"),
+    ({"cap": 0}, "cap .*None.* got 0"), ({"min_tokens": 0}, "min_tokens .* got 0"), ({"exponent": -1}, "exponent must be a number of 0 or more, got -1"),
+    ({"depth": "5"}, "depth .* got '5'"), ({"depth": True}, "depth .* got True"), ({"exponent": None}, "exponent .* got None"), ({"weights": 1}, "weights must be four numbers"),
+    ({"weights": [1, 0.5, 0.4]}, "weights must be four numbers"), ({"weights": "1234"}, "weights must be four"), ({"stop": "no"}, "stop must be True or False, got 'no'"),
+    ({"tokenizer": 3}, "tokenizer must be a name, got 3"), ({"exponent": float("nan")}, "exponent .* got nan"),
 ])
 def test_a_misspelt_setting_is_an_error(changes, message):
     with pytest.raises(ValueError, match=message):
@@ -212,3 +215,7 @@ def test_the_worked_example_is_one_on_which_packers_disagree(made):
     assert len(example) == len(snippets) and list(zip(example["doc_rank"], example["position"])) == sorted(zip(example["doc_rank"], example["position"]))
     assert set(example[example["is_gold"]]["doc_id"]) == {"sorrel", "marl"}
     assert example["holds_answer"].tolist() == [("Sea of Aumes" in t) for t in example["text"]] and np.any(example["holds_answer"])
+
+
+def test_a_run_without_settings_is_empty():
+    assert all(table.empty for table in pack_sets({}, [], ["naive"], [45]).values())

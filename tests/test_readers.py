@@ -195,6 +195,14 @@ def test_each_template_has_its_own_prefix():
     ({"model": "m", "precision": "served"}, "precision 'served' does not go with backend 'transformers'"),
     ({"model": "m", "backend": "endpoint", "precision": "fp32"}, "does not go with backend 'endpoint'"),
     ({"model": "m", "api": "responses"}, "api 'responses' is none of"),
+    ("smollm2-135m", "a reader is a mapping such as .*got 'smollm2-135m'"),
+    ({"model": ["m"]}, "needs a model"),
+    *[({"model": "m", "max_new_tokens": n}, "max_new_tokens has to be a whole number of at least 1") for n in (0, -1, 1.5, "16", None, True)],
+    *[({"model": "m", "threads": n}, "threads has to be a whole number of at least 1") for n in (0, "2", 1.0)],
+    ({"model": "m", "concurrency": 0}, "concurrency has to be a whole number of at least 1"),
+    ({"model": "m", "retries": -1}, "retries has to be a whole number of at least 0"),
+    *[({"model": "m", "device": d}, "device .* is none of 'cpu'") for d in ("gpu", "cuda:x", 0, None)],
+    ({"model": "m", "backend": "endpoint", "base_url": "localhost:8000/v1"}, "base_url 'localhost:8000/v1' is no address"),
 ])
 def test_a_wrong_specification_is_said_early(spec, message):
     with pytest.raises(ValueError, match=message):
@@ -204,6 +212,16 @@ def test_a_wrong_specification_is_said_early(spec, message):
 def test_an_endpoint_without_an_address_is_said_early():
     with pytest.raises(ReaderError, match="needs base_url"):
         open_reader({"model": "m", "backend": "endpoint"})
+
+
+@pytest.mark.parametrize("backend", ["endpoint", "replay"])
+def test_a_served_reader_is_identified_by_its_server_unless_a_revision_is_given(backend):
+    def key(base_url, **more):
+        return answer_group({"model": "m", "backend": backend, "precision": "served", "base_url": base_url, **more})["revision"]
+
+    assert key("http://Me:secret@Host:8000/v1/") == key("https://host:8000/v1") == "host:8000/v1"
+    assert len({key("http://host:8000/v1"), key("http://host:8001/v1"), key("http://other:8000/v1"), key("http://host:8000/v2")}) == 4
+    assert key("http://host:8000/v1", revision="abc") == "abc"
 
 
 def test_a_registered_reader_is_identified_by_its_bytes():

@@ -3,10 +3,14 @@ import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import pandas as pd
 import pytest
 
+from lib import reading, tables
 from lib.reader_spec import Generation, ReaderError
+from lib.readers import read_prompts
 from lib.readers_api import EndpointReader
+from lib.store import Store
 
 
 class Stub(BaseHTTPRequestHandler):
@@ -119,6 +123,31 @@ def test_an_odd_reply_is_one_clear_error(server, reply, message):
 def test_a_reply_without_usage_leaves_the_counts_missing(server):
     server.script += [(200, {"choices": [{"text": " a"}]})]
     assert ask(server, ["a"])[0] == [Generation(" a", None, None)]
+
+
+@pytest.mark.parametrize("text", [None, 3, ["a"], "half \ud800"])
+@pytest.mark.parametrize("api", ["completions", "chat"])
+def test_a_text_that_cannot_be_stored_is_refused_before_it_is(server, tmp_path, api, text):
+    server.script += [(200, {"choices": [{"text": text, "message": {"content": text}}]})]
+    store = Store(tmp_path / "recorded", tmp_path / "store")
+    with pytest.raises(ReaderError, match="the reply's text (is|holds half a character).*nothing of this batch was stored"):
+        read_prompts(["a"], spec(server, api=api), store)
+    assert store.groups() == []
+
+
+@pytest.mark.parametrize("usage", [{"prompt_tokens": "7"}, {"completion_tokens": 1.5}, {"prompt_tokens": True}, {"prompt_tokens": -1}, [7], "7"])
+def test_counts_that_are_no_whole_numbers_are_refused(server, usage):
+    server.script += [(200, {"choices": [{"text": " a"}], "usage": usage})]
+    with pytest.raises(ReaderError, match="usage has to hold whole numbers"):
+        ask(server, ["a"])
+
+
+@pytest.mark.parametrize("usage", [None, {}, {"prompt_tokens": None}])
+def test_an_answer_without_counts_fits_the_answers_table(server, tmp_path, usage):
+    server.script += [(200, {"choices": [{"text": " Edda"}], "usage": usage})]
+    asked = pd.DataFrame({"dataset": ["hotpotqa"], "qid": ["a"], "context_hash": ["c"], "prompt": ["Who?"], "answers": [["Edda"]]})
+    answers = tables.check(reading.read_all(asked, [spec(server)], Store(tmp_path / "recorded", tmp_path / "store")), "answers")
+    assert answers["em"].tolist() == [1.0] and answers[["n_prompt_tokens", "n_new_tokens"]].isna().all(axis=None)
 
 
 def test_no_server_is_one_clear_error_after_its_tries(server):

@@ -213,3 +213,11 @@ def test_real_weights_read_a_context_and_share_the_beginning(name, born):
         assert texts(reader, PROMPTS[:3]) == shared
     assert all(extract_answer(text) for text in shared)
     assert born is None or extract_answer(shared[0]) == born
+
+
+def test_a_cut_weights_file_is_one_clear_error(tiny, tmp_path):
+    folder = shutil.copytree(tiny, tmp_path / "cut")
+    file = folder / "model.safetensors"
+    file.write_bytes(file.read_bytes()[:-100])
+    with pytest.raises(ReaderError, match="could not be loaded: .*(incomplete|invalid|deserializing)"):
+        open_reader({"model": str(folder)})

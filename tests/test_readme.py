@@ -2,6 +2,7 @@
 import re
 import shlex
 import subprocess
+import sys
 
 import pytest
 
@@ -71,7 +72,7 @@ def test_every_link_and_picture_resolves(link):
 @pytest.mark.parametrize("path", sorted(set(re.findall(r"`((?:lib|data|notebooks|tests|figures)/[\w./-]+)`", TEXT))))
 def test_every_path_in_code_type_exists(path):
     skip_unbuilt(path)
-    ignored = path.startswith(("data/derived", "data/cache", "data/raw/")) or path.startswith(("data/results/real", "figures/real"))
+    ignored = path.startswith(("data/derived", "data/cache", "data/raw/", "data/results/real", "figures/real", "data/results/own", "figures/own"))
     assert ignored or (ROOT / path).exists()
 
 
@@ -92,3 +93,15 @@ def test_the_finding_is_what_the_tables_say():
         pytest.skip("the sample chain has not run yet")
     said = readme.MARKS.search((ROOT / "README.md").read_text(encoding="utf-8"))[0]
     assert compare.close(said, f"<!-- finding -->\n{readme.finding()}\n<!-- /finding -->"), "run python -m lib.readme"
+
+
+def test_the_python_in_the_readme_runs():
+    from lib import weights
+
+    try:
+        weights.locate("minilm"), weights.locate("smollm2-135m")
+    except weights.WeightsError as missing:
+        pytest.skip(f"the small models are not here: {missing}")
+    code = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.S)[1]
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert ran.returncode == 0 and "bridge#0" in ran.stdout and "quill#0" in ran.stdout, ran.stderr

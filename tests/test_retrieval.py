@@ -1,5 +1,7 @@
 """First-stage rankings: unit vectors, a cache that survives a kill, BM25 and fusion by hand, and no document favoured for its name."""
+import errno
 import math
+import sqlite3
 
 import numpy as np
 import pandas as pd
@@ -8,6 +10,7 @@ from small_world import TEXTS, Letters, world
 
 from lib import ranking
 from lib.retrieval import bm25_scores, dense_scores, embed, ordered, rank, reciprocal_rank_fusion, tie_breaks, truncate
+from lib.store import StoreError
 from lib.text import content_terms
 
 MANY = [f"text number {i} {'long ' * (i % 7)}" for i in range(20)]
@@ -189,3 +192,48 @@ def test_a_pool_that_names_an_unknown_document_is_an_error():
     questions, _, documents, pools, _ = world()
     with pytest.raises(ValueError, match="pool of question 'q1' names document 'bees', which is not in table documents"):
         rank(questions, documents[documents["doc_id"] != "bees"], pools, Letters(), cache=None)
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left"), sqlite3.OperationalError("database or disk is full")])
+def test_a_full_disk_is_one_clear_error_and_keeps_what_was_stored(tmp_path, monkeypatch, error):
+    import diskcache
+
+    embed(MANY[:3], Letters(), tmp_path)
+
+    def full(*args, **options):
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(diskcache.Cache, "__setitem__", full)
+        with pytest.raises(StoreError, match=f"{tmp_path.name}: the disk is full"):
+            embed(MANY, Letters(), tmp_path)
+    again = Letters()
+    embed(MANY[:3], again, tmp_path)
+    assert again.batches == []
+
+
+def test_a_damaged_cache_of_vectors_names_the_folder_to_delete(tmp_path):
+    (tmp_path / "cache.db").write_bytes(b"not a database" * 100)
+    with pytest.raises(StoreError, match=f"cannot be used .*delete {tmp_path} and run again"):
+        embed(MANY, Letters(), tmp_path)
+
+
+@pytest.mark.parametrize("damage", [lambda v: v[:-1], lambda v: v[:-4], lambda v: b"", lambda v: "text", lambda v: None])
+def test_a_damaged_vector_names_the_folder_to_delete(tmp_path, damage):
+    import diskcache
+
+    embed(MANY, Letters(), tmp_path)
+    with diskcache.Cache(str(tmp_path)) as cache:
+        key = next(iter(cache))
+        cache[key] = damage(cache[key])
+    with pytest.raises(StoreError, match=f"delete {tmp_path} and run again"):
+        embed(MANY, Letters(), tmp_path)
+
+
+def test_the_errors_of_an_encoder_are_not_taken_for_those_of_the_disk(tmp_path):
+    class Broken(Letters):
+        def encode(self, texts):
+            raise OSError("the model is gone")
+
+    with pytest.raises(OSError, match="^the model is gone$"):
+        embed(MANY, Broken(), tmp_path)

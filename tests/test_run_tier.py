@@ -81,7 +81,7 @@ def test_whatever_tier_a_killed_run_left_the_next_one_sets_its_own(params):
 
 def test_an_unknown_tier_changes_nothing(params):
     before = params.read_text()
-    with pytest.raises(ValueError, match="no tier is called 'papre'; there are sample, real, paper"):
+    with pytest.raises(ValueError, match="no tier is called 'papre'; there are sample, real, own, paper"):
         set_tier("papre", params)
     assert params.read_text() == before
 
@@ -118,7 +118,7 @@ def test_the_chain_runs_with_the_tiers_line_which_then_comes_back(clone):
 
 def test_a_misspelt_tier_is_said(clone):
     done = run(clone, "papre")
-    assert done.returncode == 2 and "no tier is called 'papre'; there are sample, real, paper" in done.stderr and "Traceback" not in done.stderr
+    assert done.returncode == 2 and "no tier is called 'papre'; there are sample, real, own, paper" in done.stderr and "Traceback" not in done.stderr
 
 
 def stopped(clone: Path, number: signal.Signals) -> Path:
@@ -161,3 +161,24 @@ def test_main_without_an_argument_is_the_sample_tier(monkeypatch):
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
+
+
+@pytest.mark.parametrize("place", ["absent_inputs", "set_tier"])
+def test_a_disk_error_is_one_line_and_exits_with_1(monkeypatch, capsys, place):
+    def denied(tier):
+        raise PermissionError(13, "could not write params.yaml: Permission denied")
+
+    monkeypatch.setattr(run_tier, "absent_inputs", lambda tier: [])
+    monkeypatch.setattr(run_tier, place, denied)
+    monkeypatch.setattr(run_tier.signal, "signal", lambda *args: None)
+    assert run_tier.main(["sample"]) == 1
+    assert capsys.readouterr().err == "tier sample: [Errno 13] could not write params.yaml: Permission denied\n"
+
+
+def test_the_own_tier_watches_its_folder_and_leaves_nothing_to_commit():
+    tier = yaml.safe_load(LINES["own"])["tiers"]["own"]
+    sources = yaml.safe_load((ROOT / "params.yaml").read_text())["own"]["retrieve"]["sources"]
+    assert [source["path"] for source in sources.values()] == [tier["input"]] == ["data/raw/own"]
+    written = ["data/raw/own/questions.jsonl", "data/results/own/claims.csv", "figures/own/claims.svg", f"{tier['executed']}/01_retrieve.ipynb"]
+    ignored = subprocess.run(["git", "check-ignore", *written], cwd=ROOT, capture_output=True, text=True).stdout.split()
+    assert ignored == written

@@ -51,3 +51,20 @@ def test_a_known_score_runs_no_model(tmp_path):
     assert row["f1"] == 1.0 and pd.isna(row["prediction"]) and row["n_prompt_tokens"] == 10
     with pytest.raises(Exception, match="recorded|replay|stored"):
         reading.read_all(asked, [spec], empty)
+
+
+def test_counts_that_an_endpoint_did_not_tell_stay_missing(tmp_path):
+    told = ROWS.iloc[:1].assign(reader="other", qid="c", n_prompt_tokens=10.0)
+    scores.export(pd.concat([ROWS.assign(n_prompt_tokens=[10, None], n_new_tokens=[None, None]), told]), "real", tmp_path)
+    known = scores.committed(tmp_path).sort_index()
+    assert known["n_prompt_tokens"].fillna(-1).tolist() == [10, 10, -1] and known["n_new_tokens"].fillna(-1).tolist() == [-1, 2, -1]
+    assert "10.0" not in (tmp_path / "real-r-fp32.csv").read_text(), "a count is a whole number"
+
+
+def test_a_file_cut_at_any_byte_within_a_line_is_one_error(tmp_path):
+    (path,) = scores.export(ROWS, "real", tmp_path)
+    whole = path.read_text()
+    for size in (size for size in range(len(whole)) if size == 0 or whole[size - 1] != "\n"):
+        path.write_text(whole[:size])
+        with pytest.raises(tables.TableError, match="real-r-fp32.csv.*cut short"):
+            scores.committed(tmp_path)

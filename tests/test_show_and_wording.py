@@ -36,5 +36,38 @@ def packing_table(naive: float, submod: float) -> pd.DataFrame:
 
 
 def test_the_survival_sentence_names_whichever_packer_kept_most():
-    assert "best kept: naive packing, 75 %" in wording.survival_answer(packing_table(0.6, 0.4), 160)
-    assert "best kept: submodular packing, 75 %" in wording.survival_answer(packing_table(0.4, 0.6), 160)
+    said = wording.survival_answer(packing_table(0.2, 0.1), 160)
+    assert "12 % still have it after submodular packing into 160 tokens, 25 % after naive packing (best kept: the focused heuristic, 37 %)." in said
+    assert "best kept" not in wording.survival_answer(packing_table(0.6, 0.4), 160), "one of the two named already is the best"
+
+
+def test_arms_that_were_not_run_are_not_missed():
+    assert wording.compared(["gold", "mmr", "naive"]) == ["naive", "mmr"] and wording.lead(["gold", "mmr", "naive"]) == "naive"
+    assert wording.compared(["closed_book", "topk", "gold"]) == ["topk"] and wording.compared(["gold"]) == ["gold"]
+    with pytest.raises(ValueError, match="at least one packing rule"):
+        wording.compared(["closed_book"])
+
+
+def test_the_survival_sentence_copes_with_fewer_packers_and_with_no_defined_answer():
+    table = packing_table(0.6, 0.4)
+    assert "75 % still have it after naive packing into 160 tokens" in wording.survival_answer(table[table["policy"] == "naive"], 160)
+    assert "no question has an answer whose survival is defined" in wording.survival_answer(table.assign(estimate=float("nan")), 160)
+    assert "no answer was retrieved" in wording.survival_answer(table.assign(estimate=0.0), 160)
+
+
+def test_the_reading_sentence_names_the_arms_that_were_read():
+    table = pd.DataFrame({"dataset": "own_x", "reader": "r", "measure": "f1", "policy": ["closed_book", "topk"], "estimate": [0.1, 0.2]})
+    assert wording.reading_answer(table, "r") == "On own_x r scores F1 0.10 from memory, and 0.20 on contexts of top-k documents."
+
+
+def test_the_loss_sentence_copes_with_one_side_and_with_none():
+    stages = pd.DataFrame({"dataset": "own_x", "reader": "r", "policy": "mmr", "stage": ["corpus", "pool", "context", "read"], "order": [1, 2, 3, 4], "share": [1, 1, 0.5, 0]})
+    split = pd.DataFrame({"dataset": "own_x", "reader": "r", "measure": "f1", "holds": [1], "estimate": [0.25]})
+    assert wording.loss_answer(stages, split, "r").endswith("0 come out exactly right. Mean F1 is 0.25 where the answer stands in the context.")
+    assert "no chain of losses" in wording.loss_answer(stages.iloc[:0], split, "r")
+
+
+def test_the_retrieval_sentence_copes_with_one_scope_and_without_gold():
+    table = pd.DataFrame({"dataset": "own_x", "ranker": "dense", "scope": ["pooled"], "estimate": [0.5], "n": [4]})
+    assert wording.retrieval_answer(table) == "On own_x a dense top 5 holds every gold passage for 50 % of 4 questions when it searches all passages."
+    assert "no question has gold passages" in wording.retrieval_answer(table.assign(estimate=float("nan")))

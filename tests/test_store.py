@@ -202,3 +202,12 @@ def test_a_recorded_file_goes_through_and_back(tmp_path):
     path = tmp_path / "deep" / "x.jsonl"
     write_recorded(path, GROUP, {"b": 1, "a": None})
     assert read_recorded(path) == (GROUP, {"a": None, "b": 1})
+
+
+def test_a_byte_that_is_no_text_is_named_with_file_and_line(store, tmp_path):
+    filled(store, ["a", "b"])
+    path = store.export(GROUP)
+    path.write_bytes(path.read_bytes().replace(b"answer to b", b"answer to \xff"))
+    line = next(n for n, text in enumerate(path.read_bytes().split(b"\n"), start=1) if b"\xff" in text)
+    with pytest.raises(StoreError, match=rf"{path.name} line {line}: byte 0xff is no UTF-8; .*make record"):
+        Store(tmp_path / "recorded", tmp_path / "store").get("0" * 64)

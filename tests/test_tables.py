@@ -243,6 +243,19 @@ def test_a_full_disk_is_said_in_words(old):
     assert caught.value.errno == errno.ENOSPC and old.read_text() == "old\n" and files(old.parent) == ["table.csv"]
 
 
+@pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES, errno.EPERM])
+@pytest.mark.parametrize("where", ["save", "mkstemp"])
+def test_a_folder_that_may_not_be_written_is_not_called_full(old, monkeypatch, number, where):
+    error = OSError(number, os.strerror(number))
+    if where == "mkstemp":
+        def refused(**options):
+            raise error
+        monkeypatch.setattr(tables.tempfile, "mkstemp", refused)
+    with pytest.raises(OSError, match="could not write .*table.csv: .*nothing was changed. Make the folder writable and run again$"):
+        write_atomically(old, half_then(error))
+    assert old.read_text() == "old\n" and files(old.parent) == ["table.csv"]
+
+
 def test_an_error_without_a_number_keeps_its_words(old):
     with pytest.raises(OSError, match="could not write .*: the disk went away;"):
         write_atomically(old, half_then(OSError("the disk went away")))

