@@ -214,7 +214,8 @@ def test_survival_means_need_no_reader(kind):
 @pytest.mark.parametrize("kind", [lambda rows: rows, declared])
 def test_survival_contrasts_are_those_of_the_defined_answers(kind):
     rows = outcomes()
-    table = survival_contrasts(QUESTIONS, kind(survived(rows)), "t", [("submod", "naive"), ("naive", "naive")], DRAWS)
+    pairs = [("submod", "naive"), ("naive", "naive")]
+    table = survival_contrasts(QUESTIONS, kind(survived(rows)), "t", pairs, ["answer_in_context_defined"], DRAWS)
     wide = rows[rows["answer_defined"]].pivot(index="qid", columns="policy", values="answer_in_context")
     row = one(table, treatment="submod", half="all")
     assert row["delta"] == pytest.approx((wide["submod"] - wide["naive"]).mean()) and row["n"] == 9
