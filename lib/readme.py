@@ -32,10 +32,9 @@ def versus(tier: str, control: str, metric: str = "answer_in_context_defined") -
 
 def finding() -> str:
     """What survives, where answers are lost, whether the packer matters, and how the register of published figures stands."""
-    parts = [lost(), f"Which of the published packers is used changes little there: submodular - naive, {versus('sample', 'naive')}."]
+    parts = [lost(), f"Answers kept at 160 tokens, submodular - naive packing: {versus('sample', 'naive')}."]
     if tables.TABLES["contrasts"].path("real").exists():
-        parts.append(f"On public questions the answers kept differ more. Submodular - naive: {versus('real', 'naive')}. Submodular - focused heuristic: "
-                     f"{versus('real', 'focused')}.")
+        parts.append(f"The same on public questions: {versus('real', 'naive')}. Submodular - focused heuristic: {versus('real', 'focused')}.")
     if tables.TABLES["claims"].path("real").exists():
         verdicts = tables.read("claims", "real")["verdict"].value_counts()
         counted = ", ".join(f"{verdicts.get(v, 0)} {v}" for v in ("reproduced", "differs", "inconclusive", "not run"))
