@@ -12,8 +12,11 @@ from lib import tables
 from lib.counterparts import NotRun, Run, data_set, resolve
 
 FOLDER = tables.ROOT / "data" / "published"
-FACTS = ("claim", "source", "dataset", "published", "published_low", "published_high", "published_p", "effect", "table", "where", "beside",
-         "reader_needed", "headline", "note")
+FACTS = ("claim", "kind", "label", "source", "dataset", "published", "published_low", "published_high", "published_p", "effect", "table", "where", "beside",
+         "lifts", "reader_needed", "headline", "note")
+ESTIMATES = {"contrasts": {"delta": "estimate"}, "intervention": {"delta": "estimate"}, "transitions": {"contribution": "estimate"}}
+KINDS = ("score", "difference", "count", "limitation")  # score: also shares, correlations, tokens
+LIFTS = ("lifted", "partly lifted", "")
 TEXT = [c for c in FACTS if c not in ("published", "published_low", "published_high", "effect", "headline")]
 
 
@@ -32,6 +35,9 @@ def published(path: Path = FOLDER / "claims.csv") -> pd.DataFrame:
         raise ValueError(f"{path.name}: columns must be {list(FACTS)}, got {list(facts)}")
     if facts["claim"].duplicated().any():
         raise ValueError(f"{path.name}: claim {facts.loc[facts['claim'].duplicated(), 'claim'].iloc[0]!r} stands twice; give each row its own name")
+    for column, known in (("kind", KINDS), ("lifts", LIFTS)):
+        if not facts[column].isin(known).all():
+            raise ValueError(f"{path.name}: {column} must be one of {known}, got {facts.loc[~facts[column].isin(known), column].iloc[0]!r}")
     for column in ("where", "beside"):
         facts[column] = [_json(text, claim, column, path.name) for text, claim in zip(facts[column], facts["claim"])]
     return facts
@@ -60,15 +66,15 @@ def verdict(value: float, low: float, high: float, effect: float) -> str:
     return "reproduced" if (high - low) / 2 <= effect + rounding else "inconclusive"
 
 
-def register(tier: str, policies: pd.DataFrame, contrasts: pd.DataFrame, correlations: pd.DataFrame, conditional: pd.DataFrame,
-             retrieval: pd.DataFrame, packing: pd.DataFrame, outcomes: pd.DataFrame, main_reader: str, precision: str | None = None,
-             pack_id: str | None = None, resamples: int = 10_000, seed: int = 0) -> pd.DataFrame:
-    """The table ``claims``: a row a published figure, ours beside it, and the verdict.
+def register(tier: str, frames: Mapping[str, pd.DataFrame], main_reader: str, precision: str | None = None, pack_id: str | None = None,
+             resamples: int = 10_000, seed: int = 0) -> pd.DataFrame:
+    """The table ``claims``: a row a published figure, ours beside it, and the verdict; then a row a limitation, and whether this run lifts it.
 
-    ``precision`` and ``pack_id`` default to the only ones that ``main_reader`` read (of packs, the planned one). Raises ValueError
-    when these are not settled, or when a row of claims.csv does not fit the tables.
+    ``frames``: outcomes, and the result tables that claims.csv names; a table that is not there leaves its claims "not run". ``precision`` and
+    ``pack_id`` default to the only ones that ``main_reader`` read (of packs, the planned one). Raises ValueError when these are not settled,
+    or when a row of claims.csv does not fit the tables.
     """
-    reader = main_reader.rstrip("/").split("/")[-1]
+    reader, outcomes = main_reader.rstrip("/").split("/")[-1], frames["outcomes"]
     read = outcomes[(outcomes["reader"] == reader) & outcomes["em"].notna()]
     if read.empty:
         raise ValueError(f"main_reader {main_reader!r} has read nothing; the readers of outcomes are {sorted(set(outcomes['reader']) - {'none'})}")
@@ -76,10 +82,9 @@ def register(tier: str, policies: pd.DataFrame, contrasts: pd.DataFrame, correla
     fixed = plan()
     packs = sorted(set(read["pack_id"]) - {"none"})
     pack_id = pack_id or _only([p for p in packs if planned(p, fixed)] or packs, "pack_id", main_reader)
-    frames = {"policies": policies, "contrasts": contrasts.rename(columns={"delta": "estimate"}), "correlations": correlations,
-              "conditional": conditional, "retrieval": retrieval, "packing": packing, "outcomes": outcomes}
-    run = Run(frames, reader, precision, pack_id, fixed, resamples, seed)
-    rows = [_row(claim, tier, run) for claim in published().itertuples()]
+    named = {name: table.rename(columns=ESTIMATES.get(name, {})) for name, table in frames.items()}
+    run = Run(named, reader, precision, pack_id, fixed, resamples, seed)
+    rows = [_limit(claim, tier, run) if claim.kind == "limitation" else _row(claim, tier, run) for claim in published().itertuples()]
     return pd.DataFrame(rows, columns=list(tables.TABLES["claims"].columns))
 
 
@@ -95,12 +100,33 @@ def _only(found: list[str], what: str, reader: str) -> str:
     return found[0]
 
 
+def _blank(c, tier: str) -> dict:
+    """A row of the register before anything was compared."""
+    return {"claim": c.claim, "kind": c.kind, "label": c.label or c.claim, "tier": tier, "source": c.source, "dataset": c.dataset,
+            "reader_needed": c.reader_needed or pd.NA, "headline": bool(c.headline), "published": c.published, "published_low": c.published_low,
+            "published_high": c.published_high, "published_p": c.published_p or pd.NA, "effect": c.effect, "compared_with": pd.NA, "reader": pd.NA, "ours": np.nan,
+            "ci_low": np.nan, "ci_high": np.nan, "difference": np.nan, "n": pd.NA, "verdict": "not run", "note": c.note}
+
+
+def _limit(c, tier: str, run: Run) -> dict:
+    """A limitation: lifted (or partly) where this run holds the evidence that ``where`` names, on any of its data sets; else it stands."""
+    row, reasons = _blank(c, tier) | {"verdict": "stands"}, []
+    if c.table == "none":
+        return row
+    for dataset in sorted(set(run.frames["outcomes"]["dataset"])):
+        try:
+            found = resolve(c.table, c.where, dataset, c.claim, run)
+        except NotRun as reason:
+            reasons.append(str(reason))
+            continue
+        return row | {"compared_with": dataset, "ours": found["estimate"], "ci_low": found["ci_low"], "ci_high": found["ci_high"], "n": int(found["n"]),
+                      "verdict": c.lifts}
+    return row | {"note": "; ".join(n for n in (reasons[0], c.note) if n)}
+
+
 def _row(c, tier: str, run: Run) -> dict:
     """One row of the register: facts, ours, verdict, and a note that says what differs."""
-    row = {"claim": c.claim, "tier": tier, "source": c.source, "dataset": c.dataset, "reader_needed": c.reader_needed or pd.NA, "headline": bool(c.headline),
-           "published": c.published, "published_low": c.published_low, "published_high": c.published_high, "published_p": c.published_p or pd.NA,
-           "effect": c.effect, "compared_with": pd.NA, "reader": pd.NA, "ours": np.nan, "ci_low": np.nan, "ci_high": np.nan, "difference": np.nan,
-           "n": pd.NA, "verdict": "not run", "note": c.note}
+    row = _blank(c, tier)
     if c.table == "none":
         return row
     try:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from lib import pooled
+from lib.declarations_results import RESULTS
 
 READING = ("f1", "em")
 
@@ -54,7 +55,9 @@ def resolve(table: str, where: Mapping, dataset: str, claim: str, run: Run) -> d
     elif table in run.frames:
         found = _from_table(table, where, dataset, claim, run)
     else:
-        raise ValueError(f"claims.csv, claim {claim}: no table {table!r}; there are {', '.join(run.frames)} and none")
+        if table not in RESULTS:
+            raise ValueError(f"claims.csv, claim {claim}: no table {table!r}; there are {', '.join(RESULTS)}, outcomes and none")
+        raise NotRun(f"table {table} is not part of this run")
     if not np.isfinite([found["estimate"], found["ci_low"], found["ci_high"]]).all():
         raise NotRun("undefined in this run: a constant, or fewer than two questions")
     return found

@@ -48,15 +48,17 @@ RESULTS = {
         "mde": ("float?", "minimum detectable effect at 80 % power"), "n": INTERVAL["n"], "clusters": INTERVAL["clusters"]}),
     "waterfall": dict(format="csv", key=["tier", "dataset", "slice", "pack_id", "policy", "budget", "reader", "precision", "outcome", "stage"],
                       meaning="where answers are lost, stage by stage, over questions with a defined answer", columns={
-        **TIER, **SET, "slice": SLICE, **PACK, **READER, "outcome": ("str", "what the last stage asks for: em, or f1 (its mean over the answers that stood in the context)"),
-        "stage": ("str", "corpus, pool, context, read"), "order": ("int", "place in the chain"), "share": ("float", "share of defined questions still alive"),
-        "lost": ("float", "share lost here"), "ci_low": INTERVAL["ci_low"], "ci_high": INTERVAL["ci_high"], "n": INTERVAL["n"],
-        "undefined": ("int", "questions without a defined answer")}),
+        **TIER, **SET, "slice": SLICE, **PACK, **READER,
+        "outcome": ("str", "what the last stage asks for: em; f1 (the F1 of answers that stood in the context); none: the chain ends at the context"),
+        "stage": ("str", "corpus, pool, context, read"), "order": ("int", "place in the chain"), "share": ("float?", "share of defined questions still alive"),
+        "lost": ("float?", "share lost here"), "ci_low": ("float?", "95 % interval of the share, lower end"), "ci_high": ("float?", "upper end"),
+        "lost_low": ("float?", "95 % interval of the loss, lower end"), "lost_high": ("float?", "upper end"),
+        "n": ("int", "questions with a defined answer"), "undefined": ("int", "questions without one")}),
     "waterfall_marks": dict(format="csv", key=["tier", "dataset", "slice", "pack_id", "policy", "budget", "reader", "precision", "outcome", "mark"],
                             meaning="beside the waterfall, not part of its chain; shares of the same questions", columns={
         **TIER, **SET, "slice": SLICE, **PACK, **READER, "outcome": ("str", "em or f1"),
         "mark": ("str", "first_stage_order: what documents in rank order, cut at the budget, would have kept; right_without_answer: right although the answer did not stand in the context"),
-        **INTERVAL}),
+        **INTERVAL, "undefined": ("int", "questions without a defined answer")}),
     "validity": dict(format="csv", key=["tier", "dataset", "reader", "precision", "pooling", "rows", "outcome", "quantity"],
                      meaning="what answer-in-context adds to recall@5 in predicting answer quality (document 000, section 3.3 (a))", columns={
         **TIER, "dataset": ("str", "data set, or all"), **READER, **POOLING, **ROWS, "outcome": ("str", "f1 or em"),
@@ -110,7 +112,8 @@ RESULTS = {
         "own_em": ("float?", "by the own rule"), "own_f1": ("float?", "by the own rule"), "n": ("int", "answers with their text at hand"),
         "clusters": INTERVAL["clusters"]}),
     "claims": dict(format="csv", key=["claim", "tier"], meaning="published beside ours (data/published/README.md)", columns={
-        "claim": ("str", "name"), "kind": ("str", "figure, or limitation: a thing document 000 says it cannot show"), "tier": ("str", "tier"), "source": ("str", "document and place"), "dataset": ("str", "published data set"),
+        "claim": ("str", "name"), "kind": ("str", "score, difference, count, or limitation: what document 000 says it cannot show"),
+        "label": ("str", "the claim in words"), "tier": ("str", "tier"), "source": ("str", "document and place"), "dataset": ("str", "published data set"),
         "compared_with": ("str?", "our data set: the published one, or the corpus that stands in for it"),
         "reader_needed": ("str?", "published reader and number format; missing where none is involved"), "reader": ("str?", "ours"),
         "headline": ("bool", "drawn in the figure"), "published": ("float?", "published value"),

@@ -8,26 +8,28 @@ import pandas as pd
 from lib import chart_words as words
 from lib.charts import INK, MUTED, PAPER, VERDICTS, ChartError, ready
 
-WIDTH, ROW, NAMES, NUMBERS = 200, 26, 206, 190  # pixels: the plot, a row, the columns of names and of numbers
-SIZES = {0.15: "differences", 1.5: "scores, shares and correlations", float("inf"): "counts"}  # by the largest number in a row
-ORDER = ("scores, shares and correlations", "differences", "counts")
+WIDTH, ROW, NAMES, NUMBERS = 160, 26, 258, 190  # pixels: the plot, a row, the columns of names and of numbers
+PANELS = {"score": "scores, shares and correlations", "difference": "differences", "count": "counts and tokens"}
+ORDER = tuple(PANELS.values())
+LARGE = 1.5  # a score beyond this is a number of tokens or a percentage: it stands with the counts
 
 
 def published_beside_ours(claims: pd.DataFrame, tier: str | None = None) -> alt.VConcatChart:
     """A row a claim: the published value hollow, ours filled with its interval and coloured by verdict, both in numbers.
 
-    ``claims``: claim, published, ours, ci_low, ci_high, n, verdict (reproduced, differs, inconclusive, not run), and tier, which must be
-    one. Values may be missing where a claim was not run; a claim without a published value is left out. Numbers of another size
-    (counts, scores, differences) stand in panels of their own. Raises ChartError.
+    ``claims``: claim, kind, label, published, ours, ci_low, ci_high, n, verdict (reproduced, differs, inconclusive, not run), and tier, which
+    must be one. Values may be missing where a claim was not run; a claim without a published value is left out. Scores, differences and
+    counts stand in panels of their own. Raises ChartError.
     """
-    df = ready(claims, "published_beside_ours", "claim", "verdict").dropna(subset=["published"]).reset_index(drop=True)
+    df = ready(claims, "published_beside_ours", "claim", "kind", "label", "verdict").dropna(subset=["published"]).reset_index(drop=True)
     unknown = sorted(set(df["verdict"]) - set(VERDICTS))
     if unknown:
         raise ChartError(f"published_beside_ours: verdicts {unknown} are unknown; the known ones are {', '.join(VERDICTS)}")
     if df["claim"].duplicated().any():
         raise ChartError(f"published_beside_ours: claim {df.loc[df['claim'].duplicated(), 'claim'].iloc[0]!r} repeats; keep one tier")
     largest = df[["published", "ours"]].abs().max(axis=1)
-    df = df.assign(panel=[next(name for size, name in SIZES.items() if v < size) for v in largest], colour=df["verdict"].map(VERDICTS),
+    kinds = ["count" if v > LARGE else k for k, v in zip(df["kind"], largest)]
+    df = df.assign(panel=[PANELS[k] for k in kinds], colour=df["verdict"].map(VERDICTS),
                    numbers=[_numbers(*row) for row in zip(df["published"], df["ours"], df["ci_low"], df["ci_high"])])
     names = [name for name in ORDER if (df["panel"] == name).any()]
     panels = [_panel(df[df["panel"] == name], name if len(names) > 1 else "", name == names[0]) for name in names]
@@ -48,13 +50,13 @@ def _numbers(published: float, ours: float, low: float, high: float) -> str:
 
 
 def _panel(df: pd.DataFrame, name: str, first: bool) -> alt.LayerChart:
-    rows = list(df["claim"])
+    rows = list(df["label"])
     axis = alt.Axis(labelColor=INK, labelFontSize=11.5, labelLimit=NAMES - 20, minExtent=NAMES, maxExtent=NAMES, grid=False, labelPadding=10)
     values = df[["published", "ours", "ci_low", "ci_high"]].to_numpy(float)
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
     pad = 0.06 * (high - low) or 0.06 * abs(high) or 0.05
     scale = alt.Scale(domain=[min(low - pad, 0), max(high + pad, 0)], nice=False)
-    base = alt.Chart(df).encode(y=alt.Y("claim:N", sort=rows, title=None, axis=axis))
+    base = alt.Chart(df).encode(y=alt.Y("label:N", sort=rows, title=None, axis=axis))
     colour = {"color": alt.Color("colour:N", scale=None)}
     x = alt.X("published:Q", title=None, scale=scale, axis=alt.Axis(tickCount=5))
     run = base.transform_filter("isValid(datum.ours)")

@@ -50,9 +50,10 @@ def conditions(with_, without):
 
 
 def claims():
-    rows = [("F1", 0.451, 0.41, 0.39, 0.43, 1500, "differs"), ("gain", 0.022, 0.02, 0.00, 0.04, 1500, "reproduced"),
-            ("tokens", 145.5, None, None, None, None, "not run")]
-    return pd.DataFrame(rows, columns=["claim", "published", "ours", "ci_low", "ci_high", "n", "verdict"])
+    rows = [("F1", "score", 0.051, 0.11, 0.09, 0.13, 1500, "differs"), ("gain", "difference", 0.022, 0.02, 0.00, 0.04, 1500, "reproduced"),
+            ("tokens", "score", 145.5, None, None, None, None, "not run")]
+    named = pd.DataFrame(rows, columns=["claim", "kind", "published", "ours", "ci_low", "ci_high", "n", "verdict"])
+    return named.assign(label="our " + named["claim"])
 
 
 def question():
@@ -214,10 +215,12 @@ def test_retrieval_lines_report_the_cutoff_nearest_five():
     assert said(retrieval_lines(rankings(0.05))).endswith("no ranker is clear of the others")
 
 
-def test_published_beside_ours_counts_verdicts_and_parts_sizes():
+def test_published_beside_ours_counts_verdicts_and_parts_kinds():
     chart = published_beside_ours(claims())
     assert said(chart) == "3 published numbers: 1 reproduced, 1 differs and 1 not run"
-    assert {"differences", "counts", "145.5"} <= labels(chart)
+    assert {"scores, shares and correlations", "differences", "counts and tokens", "145.5"} <= labels(chart)
+    small = claims().query("claim == 'F1'")
+    assert "differences" not in labels(published_beside_ours(pd.concat([small, claims().tail(1)])))  # a score stays a score however small
 
 
 # ---- the worked example

@@ -63,6 +63,9 @@ def invented_outcomes(dataset="hotpotqa", n=60, pack_id="own-dense-5.chunk", rea
     return pd.DataFrame(rows)
 
 
+GIVEN = ["policies", "outcomes", "retrieval", "contrasts", "correlations", "conditional", "packing"]  # the tables that run_of makes
+
+
 def run_of(outcomes: pd.DataFrame, reader=READER, tier="real", **changes) -> pd.DataFrame:
     """The register as notebook 04 makes it."""
     r, measures = 100, ["f1", "em", "answer_in_context", "answer_in_context_defined", "gold_coverage", "all_gold_in_context", "n_tokens"]
@@ -75,7 +78,7 @@ def run_of(outcomes: pd.DataFrame, reader=READER, tier="real", **changes) -> pd.
              "correlations": summaries.correlations(outcomes, ["answer_in_context"], ["f1"], tier, r),
              "conditional": summaries.conditional_means(outcomes[outcomes["answer_defined"]], "answer_in_context", ["f1", "em"], tier, r),
              "packing": summaries.survival_means(asked[["dataset", "qid", "half"]], survived, tier, r)}
-    return claims.register(tier, **given, main_reader=reader, resamples=r, **changes)
+    return claims.register(tier, given, reader, resamples=r, **changes)
 
 
 @pytest.fixture(scope="module")
@@ -91,12 +94,14 @@ def sample():
 def test_the_register_fits_its_declaration_and_holds_every_fact(real):
     tables.check(real.reset_index(), "claims")
     assert list(real.index) == list(FACTS["claim"])
-    assert set(real["verdict"]) <= {*PLAN["verdicts"]}
+    figures, limits = real[real["kind"] != "limitation"], real[real["kind"] == "limitation"]
+    assert set(figures["verdict"]) <= {*PLAN["verdicts"]} and set(limits["verdict"]) <= {*PLAN["limits"]}
+    assert len(limits) > 10 and (limits["note"] != "").all()
     assert (real.loc[real["verdict"] == "not run", "note"] != "").all() and real.loc[real["verdict"] == "not run", "ours"].isna().all()
 
 
 def test_every_filter_resolves_where_its_data_set_reader_and_budget_were_run(real):
-    runnable = FACTS[(FACTS["table"] != "none") & ~FACTS["dataset"].str.startswith("ragbench") & ~FACTS["where"].astype(str).str.contains("Instruct")
+    runnable = FACTS[(FACTS["table"] != "none") & (FACTS["kind"] != "limitation") & FACTS["table"].isin(GIVEN) & ~FACTS["dataset"].str.startswith("ragbench") & ~FACTS["where"].astype(str).str.contains("Instruct")
                      & ~FACTS["claim"].str.contains("budget96|budget128|budget224")]
     lost = real.loc[runnable["claim"]].query("verdict == 'not run'")
     assert lost.empty, lost["note"].to_dict()
@@ -104,7 +109,7 @@ def test_every_filter_resolves_where_its_data_set_reader_and_budget_were_run(rea
 
 
 def test_verdicts_in_the_register_are_the_rule_applied_to_its_own_columns(real):
-    for c in real[real["verdict"] != "not run"].itertuples():
+    for c in real[(real["verdict"] != "not run") & (real["kind"] != "limitation")].itertuples():
         assert c.verdict == claims.verdict(c.published, c.ci_low, c.ci_high, c.effect)
         assert c.difference == pytest.approx(c.ours - c.published)
 
@@ -150,7 +155,7 @@ def test_absent_data_sets_and_readers_are_named(real):
 
 
 def test_the_sample_corpus_stands_in_and_every_note_says_so(sample, real):
-    compared = sample[sample["verdict"] != "not run"]
+    compared = sample[(sample["verdict"] != "not run") & (sample["kind"] != "limitation")]
     assert len(compared) > 90 and (compared["compared_with"] == "ondrell").all()
     assert compared["note"].str.startswith("compared with ondrell, a stand-in for").all()
     scored = compared[compared["reader_needed"].notna()]
@@ -176,6 +181,15 @@ def test_an_unplanned_setting_is_said_in_every_note():
     rows = run_of(invented_outcomes(n=20, pack_id="own-dense-5.chunk.order=picked")).query("verdict != 'not run' and dataset == 'hotpotqa'")
     packed = rows[~rows["claim"].str.contains("derived_all_gold")]
     assert packed["note"].str.startswith("settings are not the planned ones: own-dense-5.chunk.order=picked").all()
+
+
+def test_a_limitation_is_lifted_by_evidence_and_stands_without_it(real):
+    swept = real.loc["limit_single_seed_sweeps"]
+    assert swept["verdict"] == "partly lifted" and 0 <= swept["ours"] <= 1 and swept["compared_with"] == "2wiki"  # the first data set that has it
+    assert real.at["limit_large_readers", "verdict"] == "stands"  # nothing could lift it
+    assert real.at["limit_span_based", "verdict"] == "stands" and "table variants is not part of this run" in real.at["limit_span_based", "note"]
+    unswept = run_of(invented_outcomes(n=20).query("budget == 160")).set_index("claim").loc["limit_single_seed_sweeps"]
+    assert unswept["verdict"] == "stands" and "no budget 96" in unswept["note"]
 
 
 def test_undecided_readers_are_errors():

@@ -16,7 +16,10 @@ FACTS, PLAN = claims.published(), claims.plan()
 def test_every_claim_has_its_own_name_a_source_and_what_a_verdict_needs():
     assert FACTS["claim"].is_unique
     assert FACTS["source"].str.startswith("document 000, ").all()
-    compared = FACTS[FACTS["table"] != "none"]
+    figures, limits = FACTS[FACTS["kind"] != "limitation"], FACTS[FACTS["kind"] == "limitation"]
+    assert (FACTS["label"] != "").all() and figures["label"].is_unique
+    assert ((limits["lifts"] != "") == (limits["table"] != "none")).all() and (figures["lifts"] == "").all() and limits["published"].isna().all()
+    compared = figures[figures["table"] != "none"]
     assert compared[["published", "effect"]].notna().all(axis=None) and (compared["effect"] > 0).all()
     assert (FACTS.loc[FACTS["table"] == "none", "note"] != "").all(), "a claim without a table says why"
     assert ((FACTS["table"] == "none") == (FACTS["where"].map(len) == 0)).all()
