@@ -3,7 +3,7 @@ from lib.declarations_between import INTERVAL, PACK, QUESTION, READER
 
 TIER = {"tier": ("str", "sample, real, own or paper")}
 SET = {"dataset": QUESTION["dataset"]}
-HALF = {"half": ("str", "0 (choose), 1 (confirm), all; 'seed 42' where several seeds draw questions")}
+HALF = {"half": ("str", "0 (choose), 1 (confirm), all; where several seeds draw questions also 'seed 42' and so on, and instances: each (seed, question) once")}
 PAIR = {"treatment": ("str", "policy"), "control": ("str", "policy")}
 PANEL = {**SET, "pack_id": PACK["pack_id"], "budget": PACK["budget"], **READER}
 DELTA = {"delta": ("float?", "mean of treatment - control"), "ci_low": INTERVAL["ci_low"], "ci_high": INTERVAL["ci_high"]}
@@ -31,9 +31,10 @@ RESULTS = {
         "policy": PACK["policy"], "measure": ("str", "column of survival"), "ours": ("float?", "mean over questions"), "ci_low": INTERVAL["ci_low"],
         "ci_high": INTERVAL["ci_high"], "published": ("float?", "document 000, Table 6; HotpotQA only"), "difference": ("float?", "ours - published"),
         "moved": ("float?", "ours - the main setting's"), "n": INTERVAL["n"]}),
-    "correlations": dict(format="csv", key=["tier", "dataset", "reader", "precision", "pooling", "predictor", "outcome"],
+    "correlations": dict(format="csv", key=["tier", "dataset", "reader", "precision", "pooling", "predictor", "minus", "outcome"],
                          meaning="Pearson correlation over policy x question rows; undefined answer-in-context counts 0 unless _defined", columns={
-        "tier": ("str", "tier"), "dataset": ("str", "data set, or all"), **READER, **POOLING, "predictor": ("str", "diagnostic"), "outcome": ("str", "f1 or em"),
+        "tier": ("str", "tier"), "dataset": ("str", "data set, or all"), **READER, **POOLING, "predictor": ("str", "diagnostic"),
+        "minus": ("str", "none; or the diagnostic whose correlation is taken away, both from the same resamples"), "outcome": ("str", "f1 or em"),
         **INTERVAL}),
     "conditional": dict(format="csv", key=["tier", "dataset", "reader", "precision", "condition", "holds", "measure"],
                         meaning="mean answer quality where a condition holds and where it does not; questions with a defined answer, four published policies", columns={
@@ -42,9 +43,11 @@ RESULTS = {
     "contrasts": dict(format="csv", key=["tier", "dataset", "pack_id", "budget", "reader", "precision", "half", "treatment", "control", "metric"],
                       meaning="paired differences, treatment - control", columns={
         "tier": ("str", "tier"), "dataset": QUESTION["dataset"], "pack_id": PACK["pack_id"], "budget": PACK["budget"], **READER,
-        "half": ("str", "0, 1 or all"), "treatment": ("str", "policy"), "control": ("str", "policy"), "metric": ("str", "column of outcomes"),
+        **HALF, "treatment": ("str", "policy"), "control": ("str", "policy"), "metric": ("str", "column of outcomes"),
         "delta": ("float", "mean of treatment - control"), "ci_low": INTERVAL["ci_low"], "ci_high": INTERVAL["ci_high"],
         "p_value": ("float?", "two-sided, paired cluster bootstrap"), "p_holm": ("float?", "Holm over the pairs and metrics of one data set, pack, budget, reader and half"),
+        "wins": ("int", "questions where the treatment is higher"), "losses": ("int", "questions where it is lower; ties are neither"),
+        "sign_p": ("float", "exact two-sided sign test on wins and losses"),
         "mde": ("float?", "minimum detectable effect at 80 % power"), "n": INTERVAL["n"], "clusters": INTERVAL["clusters"]}),
     "waterfall": dict(format="csv", key=["tier", "dataset", "slice", "pack_id", "policy", "budget", "reader", "precision", "outcome", "stage"],
                       meaning="where answers are lost, stage by stage, over questions with a defined answer", columns={
@@ -62,21 +65,24 @@ RESULTS = {
     "validity": dict(format="csv", key=["tier", "dataset", "reader", "precision", "pooling", "rows", "outcome", "quantity"],
                      meaning="what answer-in-context adds to recall@5 in predicting answer quality (document 000, section 3.3 (a))", columns={
         **TIER, "dataset": ("str", "data set, or all"), **READER, **POOLING, **ROWS, "outcome": ("str", "f1 or em"),
-        "quantity": ("str", "r2_recall, r2_both, delta_r2; beta_* in outcome units per SD; std_beta_* fully standardised; partial_r; r_predictors"),
+        "quantity": ("str", "r2_recall, r2_both, delta_r2, delta_r2_equal_recall (the same against a stricter null); beta_* in outcome units per SD; "
+                            "std_beta_* fully standardised; partial_r; r_predictors"),
         **{k: v for k, v in INTERVAL.items() if k not in ("n", "clusters")}, "p_value": ("float?", "two-sided; for delta_r2 from the permutation null"),
-        "null_high": ("float?", "delta_r2: 95th percentile when answer-in-context is permuted across questions within policy"),
+        "null_high": ("float?", "delta_r2: 95th percentile when answer-in-context is permuted across questions within policy; _equal_recall: across those of equal recall"),
         "method": ("str", "cluster bootstrap, or cluster-robust covariance"), "n": INTERVAL["n"], "clusters": INTERVAL["clusters"]}),
     "retrieval_perfect": dict(format="csv", key=["tier", "dataset", "reader", "precision", "policy", "rows", "quantity"],
                               meaning="rows whose gold was all retrieved in the top 5: what packing dropped, and what that cost (section 3.3 (b))", columns={
         **TIER, "dataset": ("str", "data set, or all"), **READER, "policy": ("str", "packing rule, or pooled: all compared packers"), **ROWS,
-        "quantity": ("str", "share_dropped, share_never_verbatim (of the rows: in no gold passage), share_dropped_by_packing (stood in a gold passage), "
-                            "f1_kept, f1_dropped, f1_gap, f1_ratio, and the same of em"), **INTERVAL}),
+        "quantity": ("str", "six shares that add up to 1: share_kept_in_gold, share_kept_elsewhere, share_dropped_by_packing (stood in a gold passage), "
+                            "share_dropped_elsewhere, share_dropped_never_verbatim, share_undefined (rows all only); share_dropped, share_never_verbatim (in no gold "
+                            "passage); f1_kept, f1_dropped, f1_gap, f1_ratio (kept over dropped), and the same of em"), **INTERVAL}),
     "intervention": dict(format="csv", key=["tier", "dataset", "pack_id", "budget", "reader", "precision", "half", "treatment", "control", "metric"],
                          meaning="did coverage move, did answer-in-context, did the answers: differences with two one-sided tests (section 3.4)", columns={
-        **TIER, **PANEL, **HALF, **PAIR, "metric": ("str", "column of outcomes"), **DELTA, "p_value": ("float?", "two-sided against 0"),
-        "margin": ("float", "equivalence margin"), "eq_low": ("float?", "lower end of the 90 % interval"), "eq_high": ("float?", "upper end"),
-        "eq_p": ("float?", "larger one-sided p"), "verdict": ("str", "moved up, moved down, equivalent, inconclusive"), "mde": ("float?", "minimum detectable effect at 80 % power"),
-        "n": INTERVAL["n"], "clusters": INTERVAL["clusters"]}),
+        **TIER, **PANEL, **HALF, **PAIR, "metric": ("str", "column of outcomes; coverage_minus_answer: whether the two moved apart"), **DELTA,
+        "p_value": ("float?", "two-sided against 0"), "margin": ("float", "equivalence margin"),
+        "eq_low": ("float?", "lower end of the 90 % interval"), "eq_high": ("float?", "upper end"), "eq_p": ("float?", "larger one-sided p"),
+        "verdict": ("str", "moved up, moved down, equivalent, slightly up or slightly down (moved, but within the margin), inconclusive, undefined"),
+        "mde": ("float?", "minimum detectable effect at 80 % power"), "n": INTERVAL["n"], "clusters": INTERVAL["clusters"]}),
     "mechanism": dict(format="csv", key=["tier", "dataset", "pack_id", "budget", "half", "treatment", "control", "question_type", "quantity"],
                       meaning="why coverage and answers part: where the answer's document is ranked, and what kind of gold the treatment adds", columns={
         **TIER, **SET, "pack_id": PACK["pack_id"], "budget": PACK["budget"], **HALF, **PAIR, "question_type": ("str", "kind of question, or all"),
@@ -88,19 +94,24 @@ RESULTS = {
         "questions": ("int", "questions in it"), "share": ("float?", "of all questions"), "mean_delta": ("float?", "mean difference inside it"),
         "contribution": ("float?", "sum of its differences over all questions: contributions add up to the contrast"),
         "ci_low": ("float?", "95 % interval of the contribution"), "ci_high": INTERVAL["ci_high"],
-        "share_of_delta": ("float?", "contribution over the whole difference; missing where its interval holds 0"), "n": INTERVAL["n"], "clusters": INTERVAL["clusters"]}),
+        "share_of_delta": ("float?", "contribution over the whole difference; missing where its interval holds 0"),
+        "share_low": ("float?", "95 % interval of share_of_delta"), "share_high": ("float?", "upper end"), "n": INTERVAL["n"], "clusters": INTERVAL["clusters"]}),
     "headroom": dict(format="csv", key=["tier", "dataset", "pack_id", "budget", "reader", "precision", "half", "outcome", "policy", "quantity"],
                      meaning="what a per-question choice of packer could win, and what a selector over retrieval features does win (section 5.0.0.5)", columns={
-        **TIER, **PANEL, **HALF, "outcome": ("str", "f1 or em"), "policy": ("str", "packing rule, oracle, best_fixed or selector"),
-        "quantity": ("str", "mean; best_or_tied and strictly_best (share of questions); minus_best_fixed; picks (share of questions the selector gives it)"), **INTERVAL}),
+        **TIER, **PANEL, **HALF, "outcome": ("str", "f1 or em"), "policy": ("str", "packing rule, oracle, best_fixed, selector or selector_eager"),
+        "quantity": ("str", "mean; best_or_tied and strictly_best (share of questions); minus_best_fixed; best_fixed also mean_chosen_on_half_0 and mean_chosen_in_training; selectors also "
+                            "as_best_fixed and picks_<packer> (share of questions)"), "chosen": ("str?", "which packer was the best fixed one"), **INTERVAL}),
     "mediation": dict(format="csv", key=["tier", "dataset", "pack_id", "budget", "reader", "precision", "treatment", "control", "outcome", "mediator", "quantity"],
                       meaning="the part of a contrast that runs through a mediator, under the assumptions in lib.mediation", columns={
         **TIER, **PANEL, **PAIR, "outcome": ("str", "f1 or em"), "mediator": ("str", "answer_in_context or gold_coverage"),
-        "quantity": ("str", "a (policy to mediator), b (mediator to outcome), total, indirect, direct, share (indirect over total; missing where the total's interval holds 0)"),
-        **INTERVAL}),
-    "variants": dict(format="csv", key=["tier", "dataset", "scorer", "half", "rows", "quantity"],
-                     meaning="answer-in-context without a span: how each scorer agrees with the span variant, and how it predicts answers", columns={
-        **TIER, **SET, "scorer": ("str", "what judged"), **HALF, "rows": ("str", "defined: questions with a span; or a question_type without one"),
+        "quantity": ("str", "a (policy to mediator), b (mediator to outcome), interaction (b under the treatment minus b under the control), total, indirect, direct, "
+                            "share (indirect over total; missing where the total's interval holds 0), misfit (0 where the model's straight lines hold)"),
+        **INTERVAL, "undefined": ("int", "questions whose mediator is undefined, left out")}),
+    "variants": dict(format="csv", key=["tier", "dataset", "reader", "precision", "scorer", "half", "rows", "quantity"],
+                     meaning="answer-in-context without a span: how each scorer agrees with the span variant and with people, and how it predicts answers", columns={
+        **TIER, **SET, "reader": ("str", "whose answers are predicted; none where none is involved"), "precision": READER["precision"],
+        "scorer": ("str", "what judged; answer_in_context: the span variant itself"), **HALF,
+        "rows": ("str", "which contexts: verbatim, not verbatim, free-form, yes/no, answer removed, hand-checked, ... (lib.semantic)"),
         "quantity": ("str", "see lib.semantic"), **INTERVAL}),
     "faithfulness": dict(format="csv", key=["tier", "dataset", "reader", "precision", "policy", "quantity"],
                          meaning="whether answers rest on the context: closed book, and the context without the snippets that hold the answer", columns={

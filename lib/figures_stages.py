@@ -1,66 +1,16 @@
-"""Where answers are lost, stage by stage, and what retrieval brings at each depth (document 000, sections 3.3 and 6.2)."""
+"""What retrieval brings at each depth (document 000, section 6.2); the waterfall lies in `figures_waterfall` and `figures_slices`."""
 from __future__ import annotations
 
 import altair as alt
 import pandas as pd
 
 from lib import chart_words as words
-from lib.charts import INK, MUTED, PAPER, PERCENT, RANKERS, SPARE, ChartError, in_order, ready, scale_of
+from lib.charts import MUTED, PAPER, PERCENT, RANKERS, SPARE, ChartError, in_order, ready, scale_of
+from lib.figures_slices import waterfall_slices
+from lib.figures_waterfall import waterfall
 
-ALIVE, LOST, FELL = "#0B3C6F", "#E8C3AA", "#9A4A1C"
-STAGES = {"corpus": ["stands in", "the corpus"], "pool": ["retrieved:", "in the pool"], "context": ["packed:", "in the context"],
-          "read": ["read:", "answered exactly"]}
+__all__ = ["retrieval_lines", "waterfall", "waterfall_slices"]
 LETTERS = 14.5  # pixels one line of label text takes
-
-
-def waterfall(table: pd.DataFrame, tier: str | None = None) -> alt.LayerChart:
-    """Share of answers still alive after each stage, and above it what that stage lost: the losses add up to what is missing at the end.
-
-    ``table``: stage, order, share, lost, ci_low, ci_high (of share), n (and policy, budget, reader, dataset, tier, which are named
-    below the title). One chain at a time. Raises ChartError when the losses do not add up.
-    """
-    df = ready(table, "waterfall", "stage", "order", "share", "lost", "ci_low", "ci_high", "n").sort_values("order", ignore_index=True)
-    if df["stage"].duplicated().any():
-        raise ChartError(f"waterfall: stage {df.loc[df['stage'].duplicated(), 'stage'].iloc[0]!r} repeats; keep one data set, policy, "
-                         "budget, reader and precision")
-    before = df["share"].shift(fill_value=1.0)
-    off = (before - df["share"] - df["lost"]).abs()
-    if off.max() > 1e-4:
-        raise ChartError(f"waterfall: lost is not the fall in share at stage {df['stage'][off.idxmax()]!r}: share falls by "
-                         f"{(before - df['share'])[off.idxmax()]:.4f}, lost says {df['lost'][off.idxmax()]:.4f}")
-    whole = (100 * df["share"]).round().astype(int)  # losses are printed as differences of the printed shares, so they add up on paper too
-    df = df.assign(before=before, kept=[f"{w}{words.GAP}%" for w in whole], fell=[f"−{d}" if d else "" for d in whole.shift(fill_value=100) - whole],
-                   middle=(before + df["share"]) / 2, label=[STAGES.get(s, [s]) for s in df["stage"]])
-    arm = " · ".join(str(df[c].iloc[0]) + (f" at {df['budget'].iloc[0]} tokens" if c == "policy" and "budget" in df else "")
-                     for c in ("dataset", "policy", "reader", "precision") if c in df)
-    title = words.headed(_worst(df, whole), arm, f"{words.counted(df['n'])} with a defined answer · {words.tier_of(df, tier)}",
-                         f"Bars: 95{words.GAP}% bootstrap intervals of the share still alive", width=640)
-    return alt.layer(*_columns(df)).properties(width=530, height=300, title=title)
-
-
-def _worst(df: pd.DataFrame, whole: pd.Series) -> str:
-    worst = df["lost"].idxmax()
-    if df["lost"][worst] <= 0:
-        return "No stage loses an answer"
-    doing = {"corpus": "the corpus does not hold them", "pool": "retrieval", "context": "packing", "read": "reading"}
-    points = whole.shift(fill_value=100)[worst] - whole[worst]
-    stage = df["stage"][worst]
-    verb = "never stand in the corpus" if stage == "corpus" else f"are lost in {doing.get(stage, stage)}"
-    return f"Of 100 answers {points} {verb}, the largest of {len(df)} losses; {whole.iloc[-1]} come out right"
-
-
-def _columns(df: pd.DataFrame) -> list[alt.Chart]:
-    x = alt.X("stage:N", sort=list(df["stage"]), title=None, scale=alt.Scale(paddingInner=0.42, paddingOuter=0.2), axis=None)
-    base = alt.Chart(df).encode(x=x)
-    y = alt.Y("share:Q", title=None, scale=alt.Scale(domain=[0, 1], nice=False), axis=PERCENT)
-    alive = base.mark_bar(color=ALIVE).encode(y=y)
-    fell = base.mark_bar(color=LOST).encode(y="share:Q", y2="before:Q")
-    bars = base.mark_rule(color=PAPER, strokeWidth=5).encode(y="ci_low:Q", y2="ci_high:Q"), base.mark_rule(color=INK, strokeWidth=2).encode(
-        y="ci_low:Q", y2="ci_high:Q")
-    kept = base.mark_text(color=PAPER, fontWeight="bold", fontSize=13, baseline="bottom", dy=-9).encode(y=alt.value(300), text="kept:N")
-    fallen = base.mark_text(align="left", dx=45, fontSize=13, fontWeight="bold", color=FELL).encode(y="middle:Q", text="fell:N")
-    names = base.mark_text(baseline="top", fontSize=11.5, lineHeight=15).encode(y=alt.value(310), text="label:N")
-    return [alive, fell, *bars, kept, fallen, names]
 
 
 def retrieval_lines(table: pd.DataFrame, tier: str | None = None, versus: pd.DataFrame | None = None) -> alt.VConcatChart:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from lib import claims, tables, wording
+from lib import claims, tables, wording, wording_stages
 from lib.tables import ROOT, write_atomically
 
 MARKS = re.compile(r"(<!-- finding -->\n).*?(\n<!-- /finding -->)", re.S)
@@ -17,7 +17,7 @@ READER = "qwen2.5-coder-0.5b"
 def lost() -> str:
     """Where a hundred span questions of the sample end, and what answer-in-context separates."""
     waterfall, conditional = tables.read_all("sample", "waterfall", "conditional")
-    return f"**{wording.loss_answer(waterfall, conditional, READER)}**"
+    return f"**{wording_stages.loss_answer(waterfall, conditional, READER)}**"
 
 
 def versus(tier: str, control: str, metric: str = "answer_in_context_defined") -> str:

@@ -1,25 +1,18 @@
-"""From outcomes to the tables of results: means, paired contrasts, the waterfall, conditional means; all with clustered intervals (SPEC 8)."""
+"""From outcomes to the tables of results: means, paired contrasts, conditional means; all with clustered intervals (SPEC 8)."""
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
 
 from lib import stats
+from lib.parts import halves, parts
 
 ARM = ["dataset", "pack_id", "policy", "budget", "reader", "precision"]
 PANEL = ["dataset", "pack_id", "budget", "reader", "precision"]
 READ = ("em", "f1", "f1_raw")  # missing where no reader was asked: no row; missing elsewhere means undefined: a row that counts it
-STAGES = ("corpus", "pool", "context", "read")
-
-
-def halves(outcomes: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """("all", every row), ("0", the half where settings are chosen), ("1", the half that confirms)."""
-    yield "all", outcomes
-    for half in (0, 1):
-        yield str(half), outcomes[outcomes["half"] == half]
 
 
 def means(outcomes: pd.DataFrame, measures: Sequence[str], tier: str, resamples: int = 10_000, seed: int = 0) -> pd.DataFrame:
@@ -47,52 +40,42 @@ def means(outcomes: pd.DataFrame, measures: Sequence[str], tier: str, resamples:
 
 
 def contrasts(outcomes: pd.DataFrame, pairs: Iterable[tuple[str, str]], metrics: Sequence[str], tier: str, resamples: int = 10_000,
-              seed: int = 0) -> pd.DataFrame:
-    """The contrasts table: delta = treatment - control, paired by question, on every half; Holm over the pairs and metrics of one panel."""
+              seed: int = 0, questions: pd.DataFrame | None = None) -> pd.DataFrame:
+    """The contrasts table: delta = treatment - control, paired by question, on every half; Holm over the pairs and metrics of one panel.
+
+    Wins and losses count questions, ties neither; sign_p is their exact sign test. With ``questions`` also a part a seed, and the published
+    pooling of (seed, question) instances, where seeds draw (``lib.parts``).
+    """
     pairs, rows = list(pairs), []
     outcomes = outcomes.assign(answer_in_context_defined=outcomes["answer_in_context"].where(outcomes["answer_defined"]))
-    for half, part in halves(outcomes):
+    for half, part in parts(outcomes, questions):
         for panel, group in part.groupby(PANEL):
-            family = []
-            for metric in metrics:
-                wide = group.pivot(index="qid", columns="policy", values=metric).astype("float64")
-                present = [(t, c) for t, c in pairs if t in wide and c in wide and (wide[t] - wide[c]).notna().any()]
-                if not present:
-                    continue
-                deltas = np.column_stack([wide[t] - wide[c] for t, c in present]).astype(float)
-                found = stats.paired_cluster_bootstraps(deltas, wide.index, resamples=resamples, seed=seed)
-                for (t, c), i, d in zip(present, found, deltas.T):
-                    known = d[~np.isnan(d)]
-                    mde = stats.minimum_detectable_effect(known.std(ddof=1), len(known)) if len(known) > 1 and known.std() else np.nan
-                    family.append([tier, *panel, half, t, c, metric, i.estimate, i.low, i.high, i.p_value, mde, i.n, i.clusters])
-            adjusted = stats.holm([r[-4] for r in family]) if family else []
-            rows += [[*r[:-3], p, *r[-3:]] for r, p in zip(family, adjusted)]
+            rows += [[tier, *panel, half, *row] for row in _compared(group, pairs, metrics, resamples, seed)]
     return pd.DataFrame(rows, columns=["tier", *PANEL, "half", "treatment", "control", "metric", "delta", "ci_low", "ci_high", "p_value",
-                                       "p_holm", "mde", "n", "clusters"])
+                                       "p_holm", "wins", "losses", "sign_p", "mde", "n", "clusters"])
 
 
-def nested(outcomes: pd.DataFrame) -> pd.DataFrame:
-    """The waterfall's indicators per row, each the product of those before: corpus >= pool >= context >= read (EM). Defined answers only."""
-    rows = outcomes[outcomes["answer_defined"].astype(bool)]
-    corpus = rows["answer_in_corpus"].astype(float)
-    pool = corpus * rows["answer_in_pool"]
-    context = pool * rows["answer_in_context"]
-    return rows.assign(corpus=corpus, pool=pool, context=context, read=context * rows["em"])
+def _compared(group: pd.DataFrame, pairs: list[tuple[str, str]], metrics: Sequence[str], resamples: int, seed: int) -> list[list]:
+    """The rows of one panel: all pairs and metrics under one draw of its questions."""
+    wide = {m: group.pivot(index="qid", columns="policy", values=m).astype("float64") for m in metrics}
+    deltas = {(t, c, m): w[t] - w[c] for m, w in wide.items() for t, c in pairs if t in w and c in w and (w[t] - w[c]).notna().any()}
+    if not deltas:
+        return []
+    matrix = pd.DataFrame(deltas)
+    found = stats.paired_cluster_bootstraps(matrix.to_numpy(), matrix.index, resamples=resamples, seed=seed)
+    adjusted = stats.holm([i.p_value for i in found])
+    return [[*key, i.estimate, i.low, i.high, i.p_value, holm, *_signs(d), _detectable(d), i.n, i.clusters]
+            for (key, d), i, holm in zip(deltas.items(), found, adjusted)]
 
 
-def waterfall(outcomes: pd.DataFrame, tier: str, resamples: int = 10_000, seed: int = 0) -> pd.DataFrame:
-    """Where answers are lost, stage by stage: ``share`` alive after each stage and ``lost`` there (losses add up to 1 - the last share)."""
-    rows = []
-    for arm, group in outcomes[outcomes["em"].notna()].groupby(ARM):
-        alive = nested(group)
-        if alive.empty:
-            continue
-        found = stats.paired_cluster_bootstraps(alive[list(STAGES)].to_numpy(float), alive["qid"], resamples=resamples, seed=seed)
-        before = 1.0
-        for order, (stage, i) in enumerate(zip(STAGES, found), 1):
-            rows.append((tier, *arm, stage, order, i.estimate, before - i.estimate, i.low, i.high, i.n, len(group) - len(alive)))
-            before = i.estimate
-    return pd.DataFrame(rows, columns=["tier", *ARM, "stage", "order", "share", "lost", "ci_low", "ci_high", "n", "undefined"])
+def _signs(delta: pd.Series) -> tuple[int, int, float]:
+    wins, losses = int((delta > 0).sum()), int((delta < 0).sum())
+    return wins, losses, stats.sign_test(wins, losses)
+
+
+def _detectable(delta: pd.Series) -> float:
+    known = delta.dropna()
+    return stats.minimum_detectable_effect(known.std(), len(known)) if len(known) > 1 and known.std() else np.nan
 
 
 def conditional_means(outcomes: pd.DataFrame, by: str, measures: Sequence[str], tier: str, resamples: int = 10_000, seed: int = 0) -> pd.DataFrame:
@@ -134,25 +117,6 @@ def survival_means(questions: pd.DataFrame, survived: pd.DataFrame, tier: str, r
     return means(rows, SURVIVAL_MEASURES, tier, resamples, seed).drop(columns=["reader", "precision"])
 
 
-def correlations(outcomes: pd.DataFrame, predictors: Sequence[str], targets: Sequence[str], tier: str, resamples: int = 2_000, seed: int = 0) -> pd.DataFrame:
-    """Pearson correlation of each diagnostic with answer quality over policy x question rows, with a clustered interval.
-
-    Per data set and reader, and ``all`` data sets pooled. Columns: tier, dataset, reader, precision, predictor, outcome, estimate, ...
-    """
-    outcomes = outcomes.assign(answer_in_context_defined=outcomes["answer_in_context"].where(outcomes["answer_defined"]))
-    read, rows = outcomes[outcomes["em"].notna()], []
-    groups = [(k, g) for k, g in read.groupby(["dataset", "reader", "precision"])]
-    if read["dataset"].nunique() > 1:
-        groups += [(("all", *k), g) for k, g in read.groupby(["reader", "precision"])]
-    for key, group in groups:
-        clusters = (group["dataset"] + ":" + group["qid"]).to_numpy()
-        for predictor in predictors:
-            for target in targets:
-                i = stats.cluster_correlation(group[predictor].astype(float), group[target].astype(float), clusters, resamples=resamples, seed=seed)
-                rows.append((tier, *key, predictor, target, i.estimate, i.low, i.high, i.n, i.clusters))
-    return pd.DataFrame(rows, columns=["tier", "dataset", "reader", "precision", "predictor", "outcome", "estimate", "ci_low", "ci_high", "n", "clusters"])
-
-
 def reading_means(asked: pd.DataFrame, answers: pd.DataFrame, tier: str, resamples: int = 10_000, seed: int = 0) -> pd.DataFrame:
     """Mean EM and F1 of each policy and reader: dataset, reader, precision, policy, measure, estimate, ci_low, ci_high, n, clusters."""
     rows, out = asked[["dataset", "qid", "policy", "context_hash"]].merge(answers, on=["dataset", "qid", "context_hash"]), []
@@ -169,7 +133,7 @@ def survival_contrasts(questions: pd.DataFrame, survived: pd.DataFrame, tier: st
                        metrics: Sequence[str] = READER_FREE, resamples: int = 10_000, seed: int = 0) -> pd.DataFrame:
     """Contrasts between packers of what survives, before any reader (reader ``none``), at every budget: arms that no reader reads included."""
     rows = survived.merge(questions[["dataset", "qid", "half"]], on=["dataset", "qid"]).assign(reader="none", precision="none")
-    return contrasts(rows, pairs, metrics, tier, resamples, seed)
+    return contrasts(rows, pairs, metrics, tier, resamples, seed, questions)
 
 
 def ranker_contrasts(measured: pd.DataFrame, measure: str, tier: str, resamples: int = 10_000, seed: int = 0) -> pd.DataFrame:

@@ -92,35 +92,6 @@ def reading_answer(table, reader: str) -> str:
     return " ".join(out)
 
 
-def losses(stages) -> dict[str, int]:
-    """Points lost at each stage of one waterfall, as differences of the rounded shares, so that they add up to what is printed."""
-    alive = (100 * stages.sort_values("order").set_index("stage")["share"]).round().astype(int)
-    return (alive.shift(fill_value=100) - alive).to_dict() | {"right": int(alive.iloc[-1])}
-
-
-def loss_answer(waterfall, conditional, reader: str) -> str:
-    """Where one arm (submodular where it was read) loses its answers, and what answer-in-context separates, a sentence a data set."""
-    out, short = [], reader.split("/")[-1]
-    rows = waterfall[waterfall["reader"] == short]
-    if rows.empty:
-        return "No question has an answer whose survival is defined: there is no chain of losses to show."
-    for dataset, part in rows[rows["policy"] == lead(list(rows["policy"].unique()))].groupby("dataset"):
-        gone = losses(part)
-        split = conditional[(conditional["dataset"] == dataset) & (conditional["reader"] == short) & (conditional["measure"] == "f1")].set_index("holds")["estimate"]
-        sides = [f"{split[h]:.2f} where {said}" for h, said in ((1, "the answer stands in the context"), (0, "it does not" if 1 in split else "the answer does not stand in the context"))
-                 if h in split]
-        out.append(f"On {named(dataset)}, of 100 answers to span questions {gone['corpus']} never stand verbatim in the passages, {gone['pool']} are lost in retrieval, "
-                   f"{gone['context']} in packing and {gone['read']} in reading; {gone['right']} come out exactly right." + (f" Mean F1 is {' and '.join(sides)}." if sides else ""))
-    return " ".join(out)
-
-
-def partly_right(outcomes, reader: str, policy: str = "submod") -> str:
-    """How many answers that stood in the context of ``policy`` and were not given exactly are right in part."""
-    rows = outcomes[(outcomes["reader"] == reader) & (outcomes["policy"] == policy) & (outcomes["answer_in_context"] == 1) & (outcomes["em"] == 0)]
-    rows = rows[rows["answer_defined"].astype(bool)]
-    return f"lost in reading ({policy}): {len(rows)} answers, of which {int((rows['f1'] > 0).sum())} share some words with the gold one"
-
-
 def retrieval_answer(table) -> str:
     """all_gold_at_5 of the dense list in the scopes that were ranked, a sentence a data set."""
     searched = {"own": "it searches the question's own paragraphs", "pooled": "it searches all passages"}

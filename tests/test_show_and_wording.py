@@ -2,7 +2,7 @@
 import pandas as pd
 import pytest
 
-from lib import show, wording
+from lib import show, wording, wording_stages
 
 
 def test_a_table_renders_the_same_bytes_twice_and_marks_truth():
@@ -61,10 +61,11 @@ def test_the_reading_sentence_names_the_arms_that_were_read():
 
 
 def test_the_loss_sentence_copes_with_one_side_and_with_none():
-    stages = pd.DataFrame({"dataset": "own_x", "reader": "r", "policy": "mmr", "stage": ["corpus", "pool", "context", "read"], "order": [1, 2, 3, 4], "share": [1, 1, 0.5, 0]})
+    stages = pd.DataFrame({"dataset": "own_x", "slice": "all", "outcome": "em", "pack_id": "p", "budget": 160, "reader": "r", "precision": "fp32", "policy": "mmr",
+                           "stage": ["corpus", "pool", "context", "read"], "order": [1, 2, 3, 4], "share": [1, 1, 0.5, 0]})
     split = pd.DataFrame({"dataset": "own_x", "reader": "r", "measure": "f1", "holds": [1], "estimate": [0.25]})
-    assert wording.loss_answer(stages, split, "r").endswith("0 come out exactly right. Mean F1 is 0.25 where the answer stands in the context.")
-    assert "no chain of losses" in wording.loss_answer(stages.iloc[:0], split, "r")
+    assert wording_stages.loss_answer(stages, split, "r").endswith("0 come out exactly right. Mean F1 is 0.25 where the answer stands in the context.")
+    assert "no chain of losses" in wording_stages.loss_answer(stages.iloc[:0], split, "r")
 
 
 def test_the_retrieval_sentence_copes_with_one_scope_and_without_gold():

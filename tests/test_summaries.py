@@ -3,19 +3,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lib import summaries, tables
+from lib import stats, summaries, tables
+from lib.parts import halves
 from lib.summaries import (
     conditional_means,
     contrasts,
-    correlations,
-    halves,
     means,
-    nested,
     ranking_means,
     reading_means,
     survival_contrasts,
     survival_means,
-    waterfall,
 )
 
 N_QUESTIONS, DRAWS = 12, 200
@@ -47,6 +44,16 @@ def one(table, **where):
     rows = table.loc[np.logical_and.reduce([table[k] == v for k, v in where.items()])]
     assert len(rows) == 1
     return rows.iloc[0]
+
+
+def test_wins_losses_and_their_sign_test_stand_beside_the_mean():
+    rows = outcomes()
+    table = contrasts(rows, [("submod", "naive"), ("naive", "submod"), ("mmr", "mmr")], ["f1"], "t", DRAWS).query("half == 'all'").set_index(["treatment", "control"])
+    f1 = rows.pivot(index="qid", columns="policy", values="f1")
+    up, down = int((f1["submod"] > f1["naive"]).sum()), int((f1["submod"] < f1["naive"]).sum())
+    assert table.loc[("submod", "naive"), ["wins", "losses"]].tolist() == [up, down] == table.loc[("naive", "submod"), ["losses", "wins"]].tolist()
+    assert table.loc[("submod", "naive"), "sign_p"] == pytest.approx(stats.sign_test(up, down))
+    assert table.loc[("mmr", "mmr"), ["wins", "losses", "sign_p"]].tolist() == [0, 0, 1]
 
 
 def test_halves_partition_the_questions():
@@ -93,7 +100,7 @@ def test_one_missing_value_destroys_no_mean_and_is_counted(kind):
 def test_the_order_of_the_rows_changes_nothing():
     rows = outcomes()
     shuffled = rows.sample(frac=1, random_state=1)
-    for make in (lambda r: means(r, ["f1"], "t", DRAWS), lambda r: contrasts(r, [("submod", "naive")], ["f1"], "t", DRAWS), lambda r: waterfall(r, "t", DRAWS)):
+    for make in (lambda r: means(r, ["f1"], "t", DRAWS), lambda r: contrasts(r, [("submod", "naive")], ["f1"], "t", DRAWS)):
         pd.testing.assert_frame_equal(make(rows), make(shuffled))
 
 
@@ -125,34 +132,6 @@ def test_a_pair_packed_twice_for_a_question_is_an_error():
         contrasts(pd.concat([rows, rows.iloc[:1]]), [("submod", "naive")], ["f1"], "t", DRAWS)
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("kind", [lambda rows: rows, declared])
-def test_the_waterfalls_losses_add_up(kind, seed):
-    rows = outcomes(seed)
-    table = waterfall(kind(rows), "t", DRAWS)
-    for policy, fall in table.groupby("policy"):
-        assert fall["stage"].tolist() == ["corpus", "pool", "context", "read"] and fall["order"].tolist() == [1, 2, 3, 4]
-        assert fall["lost"].sum() == pytest.approx(1 - fall["share"].iloc[-1]) and (fall["lost"] >= 0).all()
-        defined = rows[(rows["policy"] == policy) & rows["answer_defined"]]
-        assert fall["share"].tolist() == pytest.approx([8 / 9, 7 / 9, defined["answer_in_context"].mean(), (defined["answer_in_context"] * defined["em"]).mean()])
-        assert set(fall["n"]) == {9} and set(fall["undefined"]) == {3}
-    assert len(tables.check(table, "waterfall")) == 12
-
-
-def test_the_waterfall_never_rises_even_if_the_indicators_do():
-    rows = outcomes(answer_in_corpus=0)  # found in the pool and not in the corpus: cannot be, but must not add a gain
-    alive = nested(rows)[list(summaries.STAGES)]
-    assert (alive.diff(axis=1).iloc[:, 1:] <= 0).all(axis=None) and not alive.any(axis=None)
-
-
-def test_the_waterfall_of_what_was_never_read_or_never_defined_is_empty():
-    assert waterfall(outcomes(em=np.nan), "t", DRAWS).empty
-    assert waterfall(outcomes(answer_defined=False), "t", DRAWS).empty
-    half_read = outcomes()
-    half_read.loc[half_read["policy"] == "mmr", "em"] = np.nan
-    assert set(waterfall(half_read, "t", DRAWS)["policy"]) == {"naive", "submod"}
-
-
 @pytest.mark.parametrize("kind", [lambda rows: rows, declared])
 def test_conditional_means_by_hand(kind):
     rows = outcomes()
@@ -163,24 +142,6 @@ def test_conditional_means_by_hand(kind):
         row = one(table, holds=holds, measure="f1")
         assert row["estimate"] == pytest.approx(part["f1"].mean()) and row["n"] == part["f1"].notna().sum() and row["clusters"] == part.dropna(subset=["f1"])["qid"].nunique()
     assert len(tables.check(table, "conditional")) == 4
-
-
-@pytest.mark.parametrize("kind", [lambda rows: rows, declared])
-def test_correlations_by_hand_and_pooled_over_data_sets(kind):
-    rows = outcomes()
-    rows["f1"] = 0.5 * rows["gold_coverage"] + 0.1 * rows["f1"]
-    two = kind(pd.concat([rows, outcomes(1).assign(dataset="e")]))
-    table = correlations(two, ["gold_coverage", "n_tokens"], ["f1"], "t", DRAWS)
-    row = one(table, dataset="d", predictor="gold_coverage")
-    assert row["estimate"] == pytest.approx(np.corrcoef(rows["gold_coverage"], rows["f1"])[0, 1]) and row["estimate"] > 0.9
-    assert (row["n"], row["clusters"]) == (36, 12) and one(table, dataset="all", predictor="n_tokens")["clusters"] == 24  # q1 of d is not q1 of e
-    assert len(tables.check(table, "correlations")) == 6
-    assert set(correlations(kind(rows), ["n_tokens"], ["f1"], "t", DRAWS)["dataset"]) == {"d"}
-
-
-def test_a_constant_has_no_correlation_and_harms_no_other():
-    table = correlations(outcomes(n_tokens=100), ["n_tokens", "gold_coverage"], ["f1"], "t", DRAWS)
-    assert np.isnan(one(table, predictor="n_tokens")["estimate"]) and np.isfinite(one(table, predictor="gold_coverage")["estimate"])
 
 
 def test_ranking_means_count_what_is_undefined():
