@@ -63,12 +63,13 @@ BETWEEN = {
         **QUESTION, **DOC, "rank": ("int?", "place in the main pool's ranking; missing where the pool lacks the passage"), "is_gold": ("bool", "supports the answer"),
         "holds_answer": ("int", "1: an accepted answer stands verbatim in its text; undefined counts 0")}),
     "support": dict(format="parquet", key=["dataset", "qid", "context_hash", "scorer"],
-                    meaning="how strongly a packed context supports the accepted answer, judged without a span", columns={
-        **QUESTION, "context_hash": ("str", "sha256 of the context"), "scorer": ("str", "what judged: log-probability of a reader, similarity, cross-encoder"),
-        "score": ("float?", "the scorer's own scale, higher is more support; missing where the context is empty")}),
-    "ablations": dict(format="parquet", key=["dataset", "qid", "pack_id", "policy", "budget"],
-                      meaning="packed contexts that hold the answer, and the same without the snippets that hold it", columns={
-        **QUESTION, **PACK, "context_hash": ("str", "sha256 of the whole context"), "ablated_hash": ("str", "sha256 of the context without the answer's snippets"),
+                    meaning="how strongly a context that was read, whole or ablated, supports the accepted answer, judged without a span", columns={
+        **QUESTION, "context_hash": ("str", "sha256 of the context"), "scorer": ("str", "what judged (lib.scorers): log-probability of a reader, similarity, cross-encoder"),
+        "score": ("float?", "the scorer's own scale, higher is more support; missing: the context is empty, or a yes or no that only a reader can judge")}),
+    "ablations": dict(format="parquet", key=["dataset", "qid", "pack_id", "policy", "budget", "removed"],
+                      meaning="packed contexts that hold the answer, and the same with snippets taken out", columns={
+        **QUESTION, **PACK, "removed": ("str", "answer: the snippets that hold it; other: as many that do not, the control"),
+        "context_hash": ("str", "sha256 of the whole context"), "ablated_hash": ("str", "sha256 of what is left"),
         "n_removed": ("int", "snippets taken out"), "n_left": ("int", "snippets left")}),
     "outcomes": dict(format="parquet", key=["dataset", "qid", "pack_id", "policy", "budget", "reader", "precision"],
                      meaning="one row a question, policy, budget and reader: everything measured", columns={

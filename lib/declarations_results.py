@@ -96,6 +96,12 @@ RESULTS = {
         "ci_low": ("float?", "95 % interval of the contribution"), "ci_high": INTERVAL["ci_high"],
         "share_of_delta": ("float?", "contribution over the whole difference; missing where its interval holds 0"),
         "share_low": ("float?", "95 % interval of share_of_delta"), "share_high": ("float?", "upper end"), "n": INTERVAL["n"], "clusters": INTERVAL["clusters"]}),
+    "assembly": dict(format="csv", key=["tier", "dataset", "pack_id", "budget", "half", "treatment", "control", "measure"],
+                     meaning="does a packer assemble more gold or only pack denser; no reader involved (section 5.0.0.4)", columns={
+        **TIER, **SET, "pack_id": PACK["pack_id"], "budget": PACK["budget"], **HALF, **PAIR, "measure": ("str", "all_gold_in_context or gold_density"),
+        "questions_treatment": ("int?", "questions with all gold in the context; missing for the density"), "questions_control": ("int?", "the same"),
+        "mean_treatment": ("float?", "mean over questions"), "mean_control": ("float?", "mean over questions"), **DELTA,
+        "p_value": ("float?", "two-sided"), "n": INTERVAL["n"], "clusters": INTERVAL["clusters"], "undefined": ("int", "questions without gold")}),
     "headroom": dict(format="csv", key=["tier", "dataset", "pack_id", "budget", "reader", "precision", "half", "outcome", "policy", "quantity"],
                      meaning="what a per-question choice of packer could win, and what a selector over retrieval features does win (section 5.0.0.5)", columns={
         **TIER, **PANEL, **HALF, "outcome": ("str", "f1 or em"), "policy": ("str", "packing rule, oracle, best_fixed, selector or selector_eager"),

@@ -10,13 +10,20 @@ from lib.charts import MUTED, save, use
 from lib.figures_claims import published_beside_ours
 from lib.figures_effects import forest
 from lib.figures_example import worked_example
+from lib.figures_headroom import headroom_dots
+from lib.figures_intervention import dissociation_figure as dissociation
+from lib.figures_kept import drawable, kept_or_dropped
 from lib.figures_means import conditional_means, dot_rows
+from lib.figures_mediation import mediation_effects
 from lib.figures_packing import survival_curve
-from lib.figures_stages import retrieval_lines, waterfall
+from lib.figures_stages import retrieval_lines, waterfall, waterfall_slices
+from lib.figures_transitions import transition_bars
+from lib.figures_validity import correlation_rows, ladder
 from lib.wording import compared, lead
 
-__all__ = ["both_sides", "conditional_means", "dot_rows", "drawn", "each_set", "example", "forest", "forests", "known", "note", "nothing",
-           "published_beside_ours", "retrieval", "retrieval_lines", "save", "survival_curve", "survival_curves", "use", "waterfall", "worked_example"]
+__all__ = ["both_sides", "conditional_means", "correlation_rows", "dissociation", "dot_rows", "drawn", "each_set", "example", "forest", "forests", "headroom_dots",
+           "kept_or_dropped_sets", "known", "ladder", "mediation_effects", "note", "nothing", "published_beside_ours", "retrieval", "retrieval_lines", "save",
+           "survival_curve", "survival_curves", "transition_bars", "use", "waterfall", "waterfall_slices", "worked_example"]
 
 
 def known(table: pd.DataFrame) -> pd.DataFrame:
@@ -101,3 +108,11 @@ def retrieval(table: pd.DataFrame, versus: pd.DataFrame, tier: str) -> alt.TopLe
         return retrieval_lines(part, versus=versus[versus["dataset"] == part["dataset"].iloc[0]], **settings)
 
     return each_set(retrieval, shown, tier=tier)
+
+
+def kept_or_dropped_sets(table: pd.DataFrame, tier: str) -> alt.TopLevelMixin:
+    """Kept against dropped for each data set (a ratio may lack its upper end, so rows without an interval stay); a note where nothing was retrieved whole."""
+    parts = [kept_or_dropped(part, tier=tier) for _, part in table.groupby("dataset", sort=False) if drawable(part)]
+    if not parts:
+        return nothing("kept or dropped")
+    return parts[0] if len(parts) == 1 else alt.vconcat(*parts, spacing=40)

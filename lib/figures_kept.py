@@ -94,7 +94,7 @@ def _dumbbells(df: pd.DataFrame) -> alt.LayerChart:
     places = [words.nudge([a, b], 30 * end / WIDTH) for a, b in zip(df["kept"], df["dropped"])]  # numbers of close marks stand side by side
     df = df.assign(kept_at=[p[0] for p in places], dropped_at=[p[1] for p in places])
     heads = dict(zip(("kept", "dropped"), words.nudge([df["kept"][0], df["dropped"][0]], 95 * end / WIDTH)))
-    x = alt.X("kept:Q", title=None, axis=alt.Axis(tickCount=6, format=".1f"), scale=alt.Scale(domain=[0, end], nice=False))
+    x = alt.X("kept:Q", title=None, axis=alt.Axis(tickCount=5, format="~g"), scale=alt.Scale(domain=[0, end], nice=False))
     base = alt.Chart(df).encode(y=alt.Y("row:N", sort=rows, title=None, axis=row_axis(rows)))
     layers = [base.mark_rule(color=FAINT, strokeWidth=6).encode(x=x, x2="dropped:Q")]
     for side, fill, name in (("kept", STRONG, "answer kept"), ("dropped", PAPER, "answer dropped")):

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from lib import bootstrap, stats
+from lib import bootstrap, stats, transitions
 from lib.bootstrap import Interval
 
 
@@ -47,7 +47,7 @@ def tokens_saved_pct(rows: pd.DataFrame, w: Mapping, resamples: int, seed: int) 
     return stats.ratio_interval(100 * (large - small), large, wide.index, resamples=resamples, seed=seed)
 
 
-FIGURES = {f.__name__: f for f in (mean, gap, correlation, best_or_tied, tokens_saved_pct)}
+FIGURES = {f.__name__: f for f in (mean, gap, correlation, best_or_tied, tokens_saved_pct)} | transitions.FIGURES
 
 
 def figure(outcomes: pd.DataFrame, where: Mapping, policies: list[str], resamples: int = 10_000, seed: int = 0) -> Interval:
@@ -62,7 +62,8 @@ def figure(outcomes: pd.DataFrame, where: Mapping, policies: list[str], resample
     """
     if where.get("figure") not in FIGURES:
         raise ValueError(f"unknown figure {where.get('figure')!r}; there are {', '.join(FIGURES)}")
-    pool = [where[k] for k in ("policy", "control") if k in where] if where["figure"] == "tokens_saved_pct" else where.get("policies", policies)
+    named = [where[k] for k in ("policy", "treatment", "control") if k in where]
+    pool = named if where["figure"] in ("tokens_saved_pct", *transitions.FIGURES) else where.get("policies", policies)
     budgets = [where[k] for k in ("budget", "control_budget") if k in where]
     rows = outcomes[outcomes["policy"].isin(pool) & outcomes["budget"].isin(budgets)]
     absent = [f"{p} at {b}" for p in pool for b in budgets[:1] if not ((rows["policy"] == p) & (rows["budget"] == b)).any()]

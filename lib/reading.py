@@ -4,12 +4,12 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 
-from lib import diagnostics, readers, scores, scoring
+from lib import diagnostics, likelihood, readers, scores, scoring
 from lib.recorded import entry_key
 from lib.store import Store
 from lib.tables import ROOT, write_atomically
@@ -110,13 +110,23 @@ def check_live(asked: pd.DataFrame, spec: Mapping, store: Store, n: int = 40, se
     A check that passed is noted under ``passed`` and not repeated for the same prompts and reader ('make test' forgets the notes), so
     that redrawing a figure runs no model.
     """
-    told = json.dumps([n, seed, LEAST_AGREEMENT, readers.reader_id(spec), sorted(set(asked["prompt"]))])
-    note = passed / hashlib.sha256(told.encode()).hexdigest()
+    told = [n, seed, LEAST_AGREEMENT, readers.reader_id(spec), sorted(set(asked["prompt"]))]
+    _check(spec, "answers generated live equal the recorded ones", told, passed, lambda: readers.regenerate(asked["prompt"].tolist(), spec, store, n=n, seed=seed))
+
+
+def check_likelihoods(pairs: Sequence[tuple[str, str]], spec: Mapping, store: Store, n: int = 10, seed: int = 0, passed: Path = PASSED) -> None:
+    """The same for log-probabilities of (prompt, answer) pairs: ``n`` stored ones are computed again."""
+    told = [n, seed, LEAST_AGREEMENT, likelihood.NEAR, likelihood.likelihood_group(spec), sorted(set(pairs))]
+    _check(spec, "log-probabilities computed live equal the recorded ones", told, passed, lambda: likelihood.regenerate(pairs, spec, store, n=n, seed=seed))
+
+
+def _check(spec: Mapping, what: str, told: list, passed: Path, run: Callable[[], Mapping]) -> None:
+    note = passed / hashlib.sha256(json.dumps(told).encode()).hexdigest()
     if note.exists():
         LOG.warning("%s: %s (checked before)", short_name(spec["model"]), note.read_text(encoding="utf-8"))
         return
-    found = readers.regenerate(asked["prompt"].tolist(), spec, store, n=n, seed=seed)
-    said = f"{found['same']} of {found['n']} answers generated live equal the recorded ones"
+    found = run()
+    said = f"{found['same']} of {found['n']} {what}"
     LOG.warning("%s: %s", short_name(spec["model"]), said)
     if found["agreement"] < LEAST_AGREEMENT:
         raise RuntimeError(f"{spec['model']}: only {said} (at least {LEAST_AGREEMENT:.0%} must); the weights, the prompt or the arithmetic differ. "

@@ -1,12 +1,15 @@
-"""Scores of answers to public data sets: hash and score are committed, the text is not (SPEC 5).
+"""Scores of answers to public data sets, and of how far contexts support them: hash and score are committed, the text is not (SPEC 5).
 
-A prompt that is neither recorded nor cached, but whose score is here, runs no model: its row in the answers table has scores and no text.
+A prompt that is neither recorded nor cached, but whose score is here, runs no model: its row in the answers table has scores and no text. Support
+scores lie in a folder below, with a hash of all that decides them (``support.keys``).
 """
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from lib.tables import ROOT, TableError, six_digits, write_atomically
@@ -14,6 +17,7 @@ from lib.tables import ROOT, TableError, six_digits, write_atomically
 FOLDER = ROOT / "data" / "results" / "scores"
 KEY = ["dataset", "qid", "prompt_hash"]
 COUNTS = {"n_prompt_tokens": "Int64", "n_new_tokens": "Int64"}  # missing where an endpoint did not tell them
+SUPPORT = ["dataset", "qid", "support_hash"]
 VALUES = ["em", "f1", "em_raw", "f1_raw", *COUNTS]
 
 
@@ -24,20 +28,26 @@ def nothing() -> pd.DataFrame:
 
 def committed(folder: Path = FOLDER) -> pd.DataFrame:
     """All committed scores, indexed by dataset, qid and prompt_hash; TableError for a file that is cut short or repeats a key."""
+    types = {**{c: "string" for c in (*KEY, "reader", "precision")}, **dict.fromkeys(VALUES[:4], "float64"), **COUNTS}
+    return _files(folder, KEY, types, [*KEY, *VALUES[:4]])[VALUES]
+
+
+def _files(folder: Path, key: list[str], types: dict[str, str], needed: list[str]) -> pd.DataFrame:
+    """All files of ``folder``, indexed by ``key``; TableError for one that is cut short, and for a key that stands twice."""
     parts = []
     for path in sorted(folder.glob("*.csv")):
         try:
-            part = pd.read_csv(path, dtype={**{c: "string" for c in (*KEY, "reader", "precision")}, **COUNTS})
+            part = pd.read_csv(path, dtype={c: t for c, t in types.items() if t != "float64"})
         except ValueError as error:  # pandas' own errors are kinds of it
             raise TableError(f"{path.name}: cannot be read ({error}); it may be cut short. Restore it with git checkout") from error
         whole = path.read_bytes().endswith(b"\n")  # a count may be missing, so a cut one shows only here
-        if not whole or list(part) != [*KEY, "reader", "precision", *VALUES] or part[[*KEY, *VALUES[:4]]].isna().any(axis=None):
+        if not whole or list(part) != list(types) or part[needed].isna().any(axis=None):
             raise TableError(f"{path.name}: columns or values are missing; it may be cut short. Restore it with git checkout")
         parts.append(part)
-    rows = pd.concat(parts) if parts else pd.DataFrame(columns=[*KEY, "reader", "precision", *VALUES])
-    if rows.duplicated(KEY).any():
-        raise TableError(f"data/results/scores: the key {tuple(rows[rows.duplicated(KEY)].iloc[0][KEY])} stands twice; keep one row")
-    return rows.set_index(KEY)[VALUES]
+    rows = pd.concat(parts) if parts else pd.DataFrame(columns=list(types))
+    if rows.duplicated(key).any():
+        raise TableError(f"data/results/scores: the key {tuple(rows[rows.duplicated(key)].iloc[0][key])} stands twice; keep one row")
+    return rows.set_index(key)
 
 
 def export(answers: pd.DataFrame, tier: str, folder: Path = FOLDER) -> list[Path]:
@@ -53,3 +63,28 @@ def export(answers: pd.DataFrame, tier: str, folder: Path = FOLDER) -> list[Path
 def rows_for(dataset: Sequence[str], qid: Sequence[str], prompt_hash: Sequence[str], known: pd.DataFrame) -> pd.DataFrame:
     """The committed scores of these answers, NaN where there are none, in order."""
     return known.reindex(pd.MultiIndex.from_arrays([dataset, qid, prompt_hash], names=KEY)).reset_index(drop=True)
+
+
+def no_support() -> pd.DataFrame:
+    """No support scores at all, in the form of ``committed_support``."""
+    return pd.DataFrame(columns=[*SUPPORT, "score"]).set_index(SUPPORT)
+
+
+def committed_support(folder: Path = FOLDER / "support") -> pd.DataFrame:
+    """All committed support scores, indexed by dataset, qid and support_hash; TableError as ``committed``."""
+    return _files(folder, SUPPORT, {**dict.fromkeys([*SUPPORT, "scorer"], "string"), "score": "float64"}, [*SUPPORT, "score"])[["score"]]
+
+
+def export_support(rows: pd.DataFrame, tier: str, folder: Path = FOLDER / "support") -> list[Path]:
+    """Write support scores (dataset, qid, support_hash, scorer, score), one file a scorer and tier; a missing score is no row."""
+    written = []
+    for scorer, part in rows.dropna(subset=["score"]).groupby("scorer"):
+        kept = part[[*SUPPORT, "scorer", "score"]].drop_duplicates(SUPPORT).sort_values(SUPPORT)
+        path = folder / f"{tier}-{re.sub(r'[^A-Za-z0-9.]+', '-', scorer)}.csv"
+        written.append(write_atomically(path, lambda p: six_digits(kept).to_csv(p, index=False, lineterminator="\n")))
+    return written
+
+
+def support_for(dataset: Sequence[str], qid: Sequence[str], support_hash: Sequence[str], known: pd.DataFrame) -> np.ndarray:
+    """The committed support scores of these contexts, NaN where there are none, in order. Shape (n,)."""
+    return known.reindex(pd.MultiIndex.from_arrays([dataset, qid, support_hash], names=SUPPORT))["score"].to_numpy(dtype=float, copy=True)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats as distributions
+from scipy.special import bdtr
 
 from lib.bootstrap import (
     RESAMPLES,
@@ -136,27 +137,48 @@ def equivalence(
 ) -> Equivalence:
     """Two one-sided tests that the mean difference lies within +- margin, in the units of the rows (SPEC 8).
 
-    "equivalent": the 1 - 2 alpha interval lies inside the margin; "different": wholly outside; else "inconclusive". Equivalence
-    needs log(alpha) / log(1 - margin) questions (149 at 2 points): among fewer, a loss in one question of 50 may just not have
-    occurred. Raises ValueError for a margin that is not positive.
+    "equivalent": the 1 - 2 alpha interval lies inside the margin and p is below alpha; "different": wholly outside; else "inconclusive".
+    Raises ValueError for a margin that is not positive.
 
     >>> equivalence([0.0] * 200, range(200)).verdict
     'equivalent'
     """
+    matrix = as_columns(delta_rows)
+    drawn = bootstrap_means(matrix, clusters, resamples, seed)
+    return equivalence_of_draws(matrix[:, 0], cluster_codes(clusters, len(matrix)), drawn[:, 0], margin, alpha)
+
+
+def equivalence_of_draws(deltas: np.ndarray, codes: np.ndarray, draws: np.ndarray, margin: float, alpha: float = 0.05) -> Equivalence:
+    """Do `equivalence` on draws of the mean that are at hand: one draw then serves interval and test, and many metrics.
+
+    Draws show only what occurred. Where few questions changed, a loss in one of 50 may just not have occurred, and the draws alone would
+    call a fifth of such losses equivalent at 160 questions. So p is never below the exact binomial chance of as few losing (or gaining)
+    questions as there are, if the mean lay at the margin: (1 - margin) ** questions where none changed, 149 questions at 2 points.
+
+    >>> equivalence_of_draws(np.zeros(200), np.arange(200), np.zeros(99), margin=0.02)[:4]
+    ('equivalent', 0.0, 0.0, 0.0)
+    """
     if not margin > 0:
         raise ValueError(f"margin must be positive, got {margin}")
-    inner = _mean_intervals(delta_rows, clusters, resamples, seed, tested=False, level=1 - 2 * alpha)[0]
-    draws = bootstrap_means(delta_rows, clusters, resamples, seed)[:, 0]
+    known = ~np.isnan(deltas)
+    deltas, codes, draws = deltas[known], codes[known], draws[~np.isnan(draws)]
+    inner = percentile_interval(deltas.mean() if len(deltas) else math.nan, draws, codes, tested=False, level=1 - 2 * alpha)
+    if math.isnan(inner.low):
+        return Equivalence("inconclusive", *inner[:3], math.nan, margin, inner.n, inner.clusters)
     beyond = max(np.count_nonzero(draws <= -margin), np.count_nonzero(draws >= margin))
-    p_value = math.nan if math.isnan(inner.low) else float((1 + beyond) / (len(draws) + 1))
-    return Equivalence(_verdict(inner, margin, alpha), *inner[:3], p_value, margin, inner.n, inner.clusters)
+    by_question = np.bincount(codes, weights=deltas)[np.bincount(codes) > 0] * inner.clusters / inner.n  # its mean is that of the rows
+    unseen = max(0.0, 1 - margin) ** inner.clusters  # losses of 1 that have not occurred yet
+    p_value = float(max((1 + beyond) / (len(draws) + 1), unseen, _too_few(by_question, margin), _too_few(-by_question, margin)))
+    inside = -margin < inner.low and inner.high < margin and p_value < alpha
+    verdict = "equivalent" if inside else "different" if inner.low > margin or inner.high < -margin else "inconclusive"
+    return Equivalence(verdict, *inner[:3], p_value, margin, inner.n, inner.clusters)
 
 
-def _verdict(inner: Interval, margin: float, alpha: float) -> str:
-    if inner.low > margin or inner.high < -margin:
-        return "different"
-    fewest = math.log(alpha) / math.log(1 - margin) if margin < 1 else 2
-    return "equivalent" if -margin < inner.low and inner.high < margin and inner.clusters >= fewest else "inconclusive"
+def _too_few(deltas: np.ndarray, margin: float) -> float:
+    """Chance of as few losing questions as there are, if losses of the size seen made the mean -margin; 0 where nothing lost."""
+    losses = -deltas[deltas < 0]
+    rate = (margin + deltas.clip(0).mean()) / losses.mean() if len(losses) else 1.0
+    return float(bdtr(len(losses), len(deltas), rate)) if rate < 1 else 0.0  # binomial P(no more losses)
 
 
 def sign_test(wins: int, losses: int) -> float:

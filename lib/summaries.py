@@ -49,23 +49,33 @@ def contrasts(outcomes: pd.DataFrame, pairs: Iterable[tuple[str, str]], metrics:
     pairs, rows = list(pairs), []
     outcomes = outcomes.assign(answer_in_context_defined=outcomes["answer_in_context"].where(outcomes["answer_defined"]))
     for half, part in parts(outcomes, questions):
-        for panel, group in part.groupby(PANEL):
-            rows += [[tier, *panel, half, *row] for row in _compared(group, pairs, metrics, resamples, seed)]
+        deltas = {panel: _deltas(group, pairs, metrics) for panel, group in part.groupby(PANEL)}
+        for panel, found in _intervals(deltas, resamples, seed).items():
+            adjusted = stats.holm([i.p_value for i in found])
+            for (key, d), i, p in zip(deltas[panel].items(), found, adjusted):
+                rows.append([tier, *panel, half, *key, i.estimate, i.low, i.high, i.p_value, p, *_signs(d), _detectable(d), i.n, i.clusters])
     return pd.DataFrame(rows, columns=["tier", *PANEL, "half", "treatment", "control", "metric", "delta", "ci_low", "ci_high", "p_value",
                                        "p_holm", "wins", "losses", "sign_p", "mde", "n", "clusters"])
 
 
-def _compared(group: pd.DataFrame, pairs: list[tuple[str, str]], metrics: Sequence[str], resamples: int, seed: int) -> list[list]:
-    """The rows of one panel: all pairs and metrics under one draw of its questions."""
+def _deltas(group: pd.DataFrame, pairs: list[tuple[str, str]], metrics: Sequence[str]) -> pd.DataFrame:
+    """Differences of one panel, a row a question, a column (treatment, control, metric); pairs that are not there have none."""
     wide = {m: group.pivot(index="qid", columns="policy", values=m).astype("float64") for m in metrics}
-    deltas = {(t, c, m): w[t] - w[c] for m, w in wide.items() for t, c in pairs if t in w and c in w and (w[t] - w[c]).notna().any()}
-    if not deltas:
-        return []
-    matrix = pd.DataFrame(deltas)
-    found = stats.paired_cluster_bootstraps(matrix.to_numpy(), matrix.index, resamples=resamples, seed=seed)
-    adjusted = stats.holm([i.p_value for i in found])
-    return [[*key, i.estimate, i.low, i.high, i.p_value, holm, *_signs(d), _detectable(d), i.n, i.clusters]
-            for (key, d), i, holm in zip(deltas.items(), found, adjusted)]
+    made = {(t, c, m): w[t] - w[c] for m, w in wide.items() for t, c in pairs if t in w and c in w and (w[t] - w[c]).notna().any()}
+    return pd.DataFrame(made)
+
+
+def _intervals(deltas: dict[tuple, pd.DataFrame], resamples: int, seed: int) -> dict[tuple, list[stats.Interval]]:
+    """The intervals of every panel. Panels over the same questions share a draw, which changes no number: a draw is made by seed and questions."""
+    together, out = {}, {}
+    for panel, table in deltas.items():
+        if len(table.columns):
+            together.setdefault(tuple(table.index), []).append(panel)
+    for asked, panels in together.items():
+        found = stats.paired_cluster_bootstraps(np.hstack([deltas[p].to_numpy() for p in panels]), asked, resamples=resamples, seed=seed)
+        for panel in panels:
+            out[panel], found = found[:deltas[panel].shape[1]], found[deltas[panel].shape[1]:]
+    return {panel: out[panel] for panel in deltas if panel in out}
 
 
 def _signs(delta: pd.Series) -> tuple[int, int, float]:

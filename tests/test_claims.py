@@ -3,7 +3,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lib import claims, diagnostics, summaries, tables
+from lib import claims, correlations, diagnostics, headroom, intervention, retrieval_perfect, summaries, tables, validity
 
 FACTS, PLAN = claims.published(), claims.plan()
 READER = "invented-0.5b"
@@ -63,7 +63,8 @@ def invented_outcomes(dataset="hotpotqa", n=60, pack_id="own-dense-5.chunk", rea
     return pd.DataFrame(rows)
 
 
-GIVEN = ["policies", "outcomes", "retrieval", "contrasts", "correlations", "conditional", "packing"]  # the tables that run_of makes
+GIVEN = ["policies", "outcomes", "retrieval", "contrasts", "correlations", "conditional", "packing", "validity", "retrieval_perfect", "headroom",
+         "intervention"]  # the tables that run_of makes
 
 
 def run_of(outcomes: pd.DataFrame, reader=READER, tier="real", **changes) -> pd.DataFrame:
@@ -72,10 +73,14 @@ def run_of(outcomes: pd.DataFrame, reader=READER, tier="real", **changes) -> pd.
     outcomes = tables.check(pd.concat([outcomes, diagnostics.oracle(outcomes, PLAN["published_arm"]["policies"])]), "outcomes")
     asked = outcomes.drop_duplicates(["dataset", "qid"])
     survived = outcomes[outcomes["policy"] != "oracle"].drop(columns=["half", "reader", "precision"])
+    at_160 = outcomes[outcomes["budget"] == 160]
+    held = asked[["dataset", "qid"]].assign(doc_id="a", rank=1, is_gold=True, holds_answer=asked["answer_defined"].astype(int))
     lists = asked[["dataset", "qid", "recall_at_5", "all_gold_at_5"]].assign(scope="own", ranker="dense")
     given = {"policies": summaries.means(outcomes, measures, tier, r), "outcomes": outcomes, "retrieval": summaries.ranking_means(lists, tier, r),
              "contrasts": summaries.contrasts(outcomes, PLAN["contrasts"], PLAN["metrics"], tier, r),
-             "correlations": summaries.correlations(outcomes, ["answer_in_context"], ["f1"], tier, r),
+             "correlations": correlations.correlations(at_160, tier, resamples=r), "validity": validity.validity(at_160, tier, r, 50),
+             "retrieval_perfect": retrieval_perfect.retrieval_perfect(at_160, held, tier, r), "headroom": headroom.headroom(at_160, tier, resamples=r),
+             "intervention": intervention.intervention(outcomes, tier, resamples=r),
              "conditional": summaries.conditional_means(outcomes[outcomes["answer_defined"]], "answer_in_context", ["f1", "em"], tier, r),
              "packing": summaries.survival_means(asked[["dataset", "qid", "half"]], survived, tier, r)}
     return claims.register(tier, given, reader, resamples=r, **changes)

@@ -68,3 +68,35 @@ def test_a_file_cut_at_any_byte_within_a_line_is_one_error(tmp_path):
         path.write_text(whole[:size])
         with pytest.raises(tables.TableError, match="real-r-fp32.csv.*cut short"):
             scores.committed(tmp_path)
+
+
+SUPPORT = pd.DataFrame({"dataset": "hotpotqa", "qid": ["a", "b", "c"], "support_hash": ["x", "y", "z"], "scorer": "smollm2-135m fp32 log-probability", "score": [1 / 3, -2.5, None]})
+
+
+def test_support_scores_come_back_by_hash_and_the_missing_are_no_rows(tmp_path):
+    (path,) = scores.export_support(SUPPORT, "real", tmp_path)
+    first = path.read_bytes()
+    scores.export_support(SUPPORT.iloc[::-1], "real", tmp_path)
+    assert path.read_bytes() == first and path.name == "real-smollm2-135m-fp32-log-probability.csv" and len(first.splitlines()) == 3
+    found = scores.support_for(["hotpotqa"] * 3, ["b", "a", "a"], ["y", "x", "y"], scores.committed_support(tmp_path))
+    assert found[:2].tolist() == [-2.5, 0.333333] and pd.isna(found[2])
+    assert pd.isna(scores.support_for(["hotpotqa"], ["a"], ["x"], scores.no_support())).all() and len(scores.committed_support(tmp_path / "none")) == 0
+
+
+def test_a_support_file_that_is_cut_or_repeats_is_one_error(tmp_path):
+    (path,) = scores.export_support(SUPPORT, "real", tmp_path)
+    whole = path.read_text()
+    for size in (size for size in range(len(whole)) if size == 0 or whole[size - 1] != "\n"):
+        path.write_text(whole[:size])
+        with pytest.raises(tables.TableError, match="log-probability.csv.*cut short"):
+            scores.committed_support(tmp_path)
+    path.write_text(whole)
+    scores.export_support(SUPPORT, "again", tmp_path)
+    with pytest.raises(tables.TableError, match="stands twice"):
+        scores.committed_support(tmp_path)
+
+
+def test_scores_of_contexts_lie_apart_from_scores_of_answers(tmp_path):
+    scores.export(ROWS, "real", tmp_path)
+    scores.export_support(SUPPORT, "real", tmp_path / "support")
+    assert len(scores.committed(tmp_path)) == 2 and len(scores.committed_support(tmp_path / "support")) == 2

@@ -1,0 +1,90 @@
+"""Claims and names of a passage: its sentences cut into clauses, their subjects, and the phrases that may name something (SPEC 10).
+
+A parse is plain JSON: ``claims`` [[start, end, subject kind, subject start, subject end]] and ``names`` [[start, end, label]], all
+character offsets in the passage. The kind of a subject tells whether a claim can stand alone: name, person (he, her ...), thing (it,
+their ...), that (this, those ...), definite ("the" with a common noun), other, none. Each distinct passage is parsed once ever, on its own, so a
+parse depends neither on its neighbours nor on their order.
+"""
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from contextlib import nullcontext
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+import pandas as pd
+
+from lib import ace_clauses
+from lib.store import disk_errors
+from lib.tables import ROOT
+
+CACHE = ROOT / "data" / "cache" / "parses"
+MEND = "delete data/cache/parses and run again: passages are parsed anew"
+BATCH = 256  # passages between two savings
+
+
+class Parser(Protocol):
+    """Parses one passage whose sentences are known; ``name`` keys the cache."""
+
+    name: str
+
+    def parse(self, text: str, sentences: Sequence[Sequence[int]]) -> dict: ...
+
+
+class SpacyParser:
+    """spaCy's small English model (weights registry name), loaded at the first passage it has to parse; about 15 ms a passage."""
+
+    def __init__(self, name: str = "en_core_web_sm"):
+        from importlib.metadata import version
+
+        from lib import weights
+
+        self.weights, self._nlp = name, None
+        self.name = f"{weights.identity(name)} spacy {version('spacy')} rules 1"
+
+    def parse(self, text: str, sentences: Sequence[Sequence[int]]) -> dict:
+        """The parse of ``text``; raises WeightsError when the model cannot be had."""
+        if self._nlp is None:
+            import spacy
+
+            from lib import weights
+
+            self._nlp = spacy.load(weights.locate(self.weights), exclude=["lemmatizer"])
+        with self._nlp.memory_zone():  # else the vocabulary grows with every new word
+            doc = self._nlp.make_doc(text)
+            starts = {next((t.i for t in doc if t.idx + len(t) > a), 0) for a, _ in sentences}
+            for token in doc:  # the passage's own sentences, which chunk snippets follow, too
+                token.is_sent_start = token.i in starts
+            for _, pipe in self._nlp.pipeline:
+                doc = pipe(doc)
+            claims = [claim for a, b in sentences for claim in ace_clauses.clauses([t for t in doc if a <= t.idx < b], a, b)]
+            return {"claims": claims, "names": ace_clauses.names(doc)}
+
+
+def parses(documents: pd.DataFrame, parser: Parser, cache: Path | None = CACHE) -> list[dict]:
+    """The parse of each row of ``documents`` (text, sentences), from the cache where it is there; saved after every batch.
+
+    Raises StoreError for a full disk or a damaged cache.
+    """
+    from diskcache import Cache, JSONDisk
+    from tqdm.auto import tqdm
+
+    rows = [(d.text, [[int(a), int(b)] for a, b in d.sentences]) for d in documents.itertuples()]
+    keys = [hashlib.sha256(json.dumps([parser.name, *row]).encode()).hexdigest() for row in rows]
+    guard = partial(disk_errors, cache, MEND) if cache else nullcontext
+    with guard():
+        store = Cache(str(cache), disk=JSONDisk, eviction_policy="none", size_limit=1 << 50) if cache else {}
+        known = {k: store[k] for k in dict.fromkeys(keys) if k in store}
+    todo = [(k, row) for k, row in dict(zip(keys, rows)).items() if k not in known]
+    for i in tqdm(range(0, len(todo), BATCH), desc="parsing passages", disable=None if todo else True):
+        made = {k: parser.parse(*row) for k, row in todo[i:i + BATCH]}
+        known.update(made)
+        with guard(), store.transact() if cache else nullcontext():  # all of a batch or none
+            for k, v in made.items():
+                store[k] = v
+    if cache:
+        store.close()
+    return [known[k] for k in keys]

@@ -1,0 +1,45 @@
+"""The reranker's scores of the sample tier's candidates, written to the recorded layer (SPEC 5, 11)."""
+from __future__ import annotations
+
+import pandas as pd
+
+from lib import tables
+from lib.cross_encoder import Pair, cross_encoder_group, pair_keys, score_pairs
+from lib.retrieval import passage
+from lib.store import Store
+from lib.tables import ROOT
+
+DEPTH = 20  # of the list over all passages
+SPEC = {"model": "reranker"}
+
+
+def candidates(questions: pd.DataFrame, documents: pd.DataFrame, pools: pd.DataFrame, rankings: pd.DataFrame, ranker: str = "dense",
+               depth: int = DEPTH) -> pd.DataFrame:
+    """What a reranker is asked: a row a (dataset, qid, doc_id) of the first ``depth`` of the pooled list and of the question's own paragraphs.
+
+    Columns dataset, qid, doc_id, text_a (the question), text_b (title and text); sorted, without repeats.
+    """
+    key = ["dataset", "qid", "doc_id"]
+    pooled = rankings[(rankings["scope"] == "pooled") & (rankings["ranker"] == ranker) & (rankings["rank"] <= depth)]
+    rows = pd.concat([pooled[key], pools[key]]).drop_duplicates().sort_values(key, ignore_index=True)
+    rows = rows.merge(questions[["dataset", "qid", "question"]], on=["dataset", "qid"], validate="many_to_one")
+    rows = rows.merge(documents[["dataset", "doc_id", "title", "text"]], on=["dataset", "doc_id"], validate="many_to_one")
+    texts = [passage(title, text) for title, text in zip(rows["title"], rows["text"])]
+    return rows[key].assign(text_a=rows["question"], text_b=texts)
+
+
+def asked(tier: str = "sample") -> list[Pair]:
+    """The (question, passage) pairs of a tier's candidates."""
+    rows = candidates(*tables.read_all(tier, "questions", "documents", "pools", "rankings"))
+    return list(zip(rows["text_a"], rows["text_b"]))
+
+
+def record(pairs: list[Pair] | None = None, spec: dict = SPEC, store: Store | None = None) -> str:
+    """Score the pairs without looking at what is recorded, and export exactly these; the file written, relative to the root.
+
+    Raises CrossEncoderError where the model is needed and not trained.
+    """
+    pairs, store = asked() if pairs is None else pairs, store or Store(ignore_recorded=True)
+    score_pairs(pairs, spec, store)
+    path = store.export(cross_encoder_group(spec), pair_keys(pairs, spec))
+    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else path.name
