@@ -36,8 +36,10 @@ def published_beside_ours(claims: pd.DataFrame, tier: str | None = None) -> alt.
     counts = {verdict: int((df["verdict"] == verdict).sum()) for verdict in VERDICTS}
     found = [f"{n} {'differ' if v == 'differs' and n > 1 else v}" for v, n in counts.items() if n]
     run = df["n"].dropna()
+    readers = sorted(set(df["reader"].dropna())) if "reader" in df else []
+    read_by = f" · ours read by {words.listed(readers)}" if readers else ""
     title = words.headed(f"{len(df)} published numbers: {words.listed(found)}", f"{words.counted(run) if len(run) else 'nothing run'} · "
-                         f"{words.tier_of(df, tier)}", f"Hollow: published. Filled: ours, with its 95{words.GAP}% interval")
+                         f"{words.tier_of(df, tier)}{read_by}", f"Hollow: published. Filled: ours, with its 95{words.GAP}% interval")
     return alt.vconcat(*panels, spacing=16).properties(title=title)
 
 

@@ -1,6 +1,6 @@
 """Speed and memory of what a user waits for, on the sample tier's tables; needs a finished 'make repro'.
 
-usage: python -m tests.bench [packing survival prompts contrasts]
+usage: python -m tests.bench [packing survival prompts contrasts notebook]
 """
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import time
 
 
 from lib import packing, reading, retrieval, survival, tables
+from tests.bench.notebook_04 import bench_notebook
 from tests.bench.statistics import bench_contrasts
 
 TIER = "sample"
@@ -64,7 +65,7 @@ def one_at_a_time(reader, prompt: str) -> str:
     return reader.tokenizer.decode(out[0, encoded["input_ids"].shape[1]:])
 
 
-BENCHES = {"packing": bench_packing, "survival": bench_survival, "prompts": bench_prompts, "contrasts": bench_contrasts}
+BENCHES = {"packing": bench_packing, "survival": bench_survival, "prompts": bench_prompts, "contrasts": bench_contrasts, "notebook": bench_notebook}
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or BENCHES:
