@@ -41,9 +41,16 @@ def load(dataset: str, source: dict) -> dict[str, pd.DataFrame | dict]:
     """The tables questions, gold, documents, pools (rankings where brought) of one data set, and "report": a dict of counts.
 
     `source` is {"path": file or list of files} or {"hub": repo id, "config":, "split":, "revision":} for a release, with "aliases": file
-    for 2Wiki and "slice": name where wanted; a folder or named files for own files (lib/own.py); {} for the sample corpus, "ondrell".
+    for 2Wiki and "slice": name where wanted; a folder or named files for own files (lib/own.py); {} for the sample corpus, "ondrell";
+    {"world": {"n_questions": 3000, "hops": 2, "surfacing": 0.5, "seed": 7}} for a generated world (lib/worlds.py).
     Several files of one release are merged by question id. Raises DataError with file, line, field and mend.
     """
+    if "world" in source:
+        if set(source) != {"world"}:
+            raise DataError(f"data set {dataset!r}: a world is made, not read; take {sorted(set(source) - {'world'})} out of the source")
+        from lib.worlds import load_world
+
+        return load_world(dataset, source["world"])  # no seed draws from it: its size is a parameter
     if dataset == "ondrell" and not {"path", *own.KINDS} & source.keys():
         source = {**source, "path": SAMPLE_FOLDER}
     if dataset not in RELEASES:

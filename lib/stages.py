@@ -18,11 +18,16 @@ from lib.tables import ROOT
 STAGES = {
     "01_retrieve": (["${item.input}"], [], ["questions", "gold", "documents", "pools", "rankings", "retrieval"], ["retrieval"]),
     "02_pack": (["data/published"], ["questions", "gold", "documents", "pools", "rankings"],
-                ["snippets", "packs", "contexts", "survival", "settings", "packing", "choices"], ["worked_example", "survival_curve"]),
-    "03_read": (["data/sample/recorded", "data/results/scores", "lib/prompts"], ["questions", "contexts", "settings"], ["answers", "readings"], ["f1_by_policy"]),
-    "04_diagnose": (["data/published"], ["questions", "gold", "rankings", "retrieval", "survival", "packing", "settings", "answers", "readings"],
-                    ["outcomes", "policies", "contrasts", "waterfall", "claims", "correlations", "conditional"],
-                    ["waterfall", "conditional_means", "contrasts", "claims"]),
+                ["snippets", "packs", "contexts", "survival", "holders", "settings", "packing", "choices"], ["worked_example", "survival_curve"]),
+    "03_read": (["data/sample/recorded", "data/results/scores", "data/results/models", "lib/prompts"], ["questions", "contexts", "packs", "snippets"],
+                ["answers", "readings", "ablations", "support"], ["f1_by_policy"]),
+    "04_diagnose": (["data/published", "data/sample/hand_checked.csv"],
+                    ["questions", "gold", "rankings", "retrieval", "holders", "snippets", "packs", "survival", "packing", "settings", "answers", "readings",
+                     "ablations", "support"],
+                    ["outcomes", "policies", "contrasts", "waterfall", "waterfall_marks", "correlations", "conditional", "validity", "retrieval_perfect",
+                     "intervention", "mechanism", "transitions", "assembly", "headroom", "mediation", "scoring_rules", "variants", "faithfulness", "claims"],
+                    ["waterfall", "waterfall_f1", "waterfall_slices", "waterfall_budgets", "conditional_means", "correlations", "r2_ladder", "kept_or_dropped",
+                     "intervention", "transitions", "headroom", "mediation", "contrasts", "support", "hand_checked", "faithfulness", "claims"]),
 }
 
 

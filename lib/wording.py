@@ -1,6 +1,8 @@
 """Sentences built from tables: a notebook's bold answer says what the numbers say, whichever way they fall."""
 from __future__ import annotations
 
+import re
+
 NAMES = {"naive": "naive packing", "focused": "the focused heuristic", "mmr": "MMR", "submod": "submodular packing", "topk": "top-k documents",
          "random": "random packing", "gold": "gold passages only", "closed_book": "closed book", "oracle": "the per-question oracle"}
 DATASETS = {"ondrell": "the sample corpus", "hotpotqa": "HotpotQA", "2wiki": "2WikiMultiHopQA", "musique": "MuSiQue"}
@@ -28,8 +30,13 @@ def lead(policies) -> str:
 
 
 def named(dataset: str) -> str:
-    """A data set as sentences call it."""
-    return DATASETS.get(dataset, dataset)
+    """A data set as sentences call it.
+
+    >>> named("musique"), named("world_h2_s50")
+    ('MuSiQue', 'the generated world (2 hops, surfacing 50 %)')
+    """
+    world = re.fullmatch(r"world_h(\d)_s([\d.]+)", dataset)
+    return f"the generated world ({world[1]} hops, surfacing {world[2]} %)" if world else DATASETS.get(dataset, dataset)
 
 
 def percent(share: float) -> str:

@@ -3,7 +3,7 @@
 A world is ``documents`` passages about people, towns, rivers, firms, halls and books. Each passage tells two links to other passages and two
 answers that no other passage holds. A question follows ``hops`` passages: "Who founded the thrifty sawmill that paid for Brelvax Hall?"
 
-The dials, fixed before any packer was compared on them:
+The dials (what they mean was fixed before any packer was compared on them; texts and pools were mended until the levels, not the contrasts, behaved):
 
 - ``hops`` (1 to 4): passages to combine. Question i has the same answer at every number of hops, asked for from one link farther away each time.
 - ``surfacing`` [0, 1]: the probability that a passage calls its subject what questions call it ("a thrifty sawmill"). Otherwise it is veiled: it

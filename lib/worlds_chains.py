@@ -7,9 +7,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from lib.worlds_graph import INTO, KIND_NAMES, World, stream
+from lib.worlds_relations import LINKS
 
 MOST_HOPS = 4
-WAYS = 2 ** (MOST_HOPS - 1)  # ways to walk three links back from a passage: two links lead into each
+CODES = np.arange(2 ** (MOST_HOPS - 1))  # ways to walk three links back from a passage: a bit a step says by which of the two links into it
+ROUNDS = {1: 1, 2: 2, 3: 2, 4: 4}        # how many chains of so many passages are asked for one answer
+
+
+def _walk(kind: str, code: int) -> list[str]:
+    kinds = [kind]
+    for step in range(MOST_HOPS - 1):
+        kinds.append(LINKS[INTO[kinds[-1]][(code >> step) & 1]].source)
+    return kinds
+
+
+# four of the eight walks from any kind meet no kind twice; among them are both last steps
+VALID = np.array([[len(set(_walk(kind, code))) == MOST_HOPS for code in CODES.tolist()] for kind in KIND_NAMES])
 
 
 @dataclass(frozen=True)
@@ -28,13 +41,12 @@ class Chains:
 def chains(world: World, hops: int) -> Chains:
     """Every chain of ``hops`` passages, in the order asked: question i has the same answer at every number of hops.
 
-    Drawn backwards from the answers, all answers once before any comes again by another way. Left out, at every number of hops alike, are
-    chains of which a later passage shares a stem with an earlier thing or tells a link to its namesake: there the question would name what is veiled.
+    Drawn backwards from the answers, all answers once before any comes again by another way. No chain meets a kind twice: else a longer question
+    would use more words of the answer's passage. Left out, at every number of hops alike, are chains of which a later passage shares a stem with
+    an earlier thing or tells a link to its namesake: there the question would name what is veiled.
     """
-    draws, n_answers, rounds = stream(world.seed, "chains"), 2 * world.size, 2 ** (hops - 1)
-    answers, start = draws.permutation(n_answers), draws.integers(WAYS, size=n_answers)
-    asked = np.tile(answers, rounds)
-    way = (start[asked] + np.repeat(np.arange(rounds), n_answers)) % WAYS  # its lowest bits say which way to walk, one a step
+    answers, ways = _drawn(world)
+    asked, way = np.tile(answers, ROUNDS[hops]), ways[:, :ROUNDS[hops]].T.ravel()
     back, links, into = [asked // 2], [], np.array([INTO[k] for k in KIND_NAMES])
     for step in range(MOST_HOPS - 1):
         turn, here = (way >> step) & 1, back[-1]
@@ -47,6 +59,17 @@ def chains(world: World, hops: int) -> Chains:
             clean &= (world.group[said] != world.group[back[early]][:, None]).all(axis=1)
     things = np.column_stack(back[:hops][::-1])
     return Chains(things[clean], np.array(links[:hops - 1][::-1], int).reshape(hops - 1, len(asked)).T[clean], (asked % 2)[clean])
+
+
+def _drawn(world: World) -> tuple[np.ndarray, np.ndarray]:
+    """All answers in the order asked, thing times two plus place, (2N,); and the codes of each one's four ways, (2N, 4), the second by another last link."""
+    draws = stream(world.seed, "chains")
+    answers = draws.permutation(2 * world.size)
+    keys = np.where(VALID[answers // 2 // world.n], draws.random((2 * world.size, len(CODES))), np.inf)
+    first = keys.argmin(axis=1)
+    keys += CODES % 2 == first[:, None] % 2
+    keys[np.arange(len(first)), first] = -1
+    return answers, CODES[keys.argsort(axis=1)[:, :ROUNDS[MOST_HOPS]]]
 
 
 def own_pools(world: World, found: Chains, size: int) -> list[list[int]]:

@@ -12,14 +12,14 @@ from lib import evidence, inputs, retrieval, scoring, survival, tables
 from lib.packing import Bench, pack_all, setting
 from lib.text import content_terms, normalise_answer
 from lib.worlds import POOL_SIZE, load_world, world, world_name
-from lib.worlds_chains import chains
+from lib.worlds_chains import MOST_HOPS, ROUNDS, VALID, chains
 from lib.worlds_graph import ASKED, INTO, OUT, build, stems
 from lib.worlds_kinds import GIVEN, KINDS, TAKEN, VOUCHED
 from lib.worlds_relations import LEAVES, LINKS
 from lib.worlds_text import called, is_open
 
 SMALL = {"seed": 3, "documents": 300}
-HOPS = (1, 2, 3, 4)
+HOPS = tuple(ROUNDS)
 # what people, places and things are really called: the commonest, and those that two syllables like ours could hit
 COMMON = """
 james mary robert patricia john jennifer michael linda david elizabeth william barbara richard susan joseph jessica thomas karen christopher sarah
@@ -72,6 +72,18 @@ def test_two_links_lead_out_of_and_into_each_kind_and_two_answers_stand_in_it():
     assert pairs == {(a, b) for b in range(w.size) for a in w.source[b]} and len(pairs) == 2 * w.size
 
 
+def test_no_chain_meets_a_kind_twice_and_each_answer_can_be_asked_by_either_link_into_its_passage():
+    assert (VALID.sum(axis=1) == ROUNDS[MOST_HOPS]).all() and VALID[:, 0::2].any(axis=1).all() and VALID[:, 1::2].any(axis=1).all()
+    w = build(2, 1_200)
+    for hops in HOPS:
+        found = chains(w, hops)
+        assert all(len(set(row)) == hops for row in (found.things // w.n).tolist())
+        assert len({(*things, leaf) for things, leaf in zip(found.things.tolist(), found.leaf.tolist())}) == len(found.leaf)
+        assert 0.95 * 2 * w.size * ROUNDS[hops] < len(found.leaf) <= 2 * w.size * ROUNDS[hops]
+        assert all(LINKS[link].source == w.kind(a) and LINKS[link].target == w.kind(b) and b in w.target[a]
+                   for row, links in zip(found.things.tolist(), found.links.tolist()) for a, b, link in zip(row, row[1:], links))
+
+
 def test_names_are_invented_and_distinct():
     every = {s.lower() for s in stems(0, 115_000)}
     assert len(every) == 115_000 and not every & (REAL | TAKEN) and not {g.lower() for g in GIVEN} & REAL
@@ -88,8 +100,8 @@ def test_the_same_seed_gives_the_same_world():
     for name, table in first.items():
         pd.testing.assert_frame_equal(table, again[name])
     # golden: 'from lib.worlds import world; w = world(40, 3, 0.3, seed=3, documents=300)'; a change of wording or of a stream changes every world
-    assert first["questions"]["question"][0] == ("Who received the dedication of the cheap operetta containing a full description of the underground creek "
-                                                 "that flows through Krolvolm Cross?")
+    assert first["questions"]["question"][0] == ("Who received the dedication of the cheap operetta that is kept in the haunted hospital "
+                                                 "used by the council of Mordrish Hythe?")
     assert hashlib.sha256("\n".join(first["documents"]["text"]).encode()).hexdigest().startswith("52be31ac8954")
 
 
@@ -181,8 +193,7 @@ def test_a_veiled_passage_opens_without_a_word_of_the_question_and_a_surfaced_on
         else:
             name = called(w, thing[r.doc_id])
             assert name in asked[r.qid] and (name in opening) == r.surfaced
-            # two halls of one chain may both be called Hall
-            assert bool((content(opening) - content(documents["title"][r.doc_id])) & content(asked[r.qid])) == r.surfaced
+            assert bool(content(opening) & content(asked[r.qid])) == r.surfaced
 
 
 @pytest.mark.parametrize("hops", HOPS)
@@ -321,3 +332,13 @@ def test_a_world_is_loaded_like_a_data_set():
     for wrong in ({"hops": 2}, {"n_questions": 3, "hop": 2}, "world", None):
         with pytest.raises(ValueError, match="a world is a block of n_questions, hops"):
             load_world("world_wrong", wrong)
+
+
+def test_a_world_comes_in_as_a_source_like_any_data_set():
+    from lib import inputs
+
+    source = {"world_h2_s50": {"world": {"n_questions": 40, "hops": 2, "surfacing": 0.5, "seed": 7, "documents": 60}}}
+    data, skipped, reports = inputs.load_all(source)
+    assert len(data["questions"]) == 40 and not skipped and set(reports) == {"world_h2_s50"}
+    with pytest.raises(ValueError, match="a world is made, not read"):
+        inputs.load_all({"world_h2_s50": {**source["world_h2_s50"], "slice": "dev"}})
