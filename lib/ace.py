@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from lib import ace_merge, evidence
+from lib import ace_graph, ace_merge, evidence, survival
 from lib.ace_claims import Passage, parts, snippet
 
 CUT = ["dataset", "doc_id", "snippet_id", "position", "start", "end", "text"]
@@ -25,16 +25,15 @@ def snippet_id(doc_id: str, place: int) -> str:
 
 
 def cut(passages: Mapping[str, Passage], count: evidence.Count) -> pd.DataFrame:
-    """All claims of all passages as snippets, columns as from ``evidence.chunk``; start and end are the ends of all that is shown.
+    """All claims of all passages as snippets, columns as from ``evidence.chunk``; start and end enclose all that is shown.
 
-    Where an introduction does not stand right before its claim, the text between is left out: table ``parts`` has the spans.
+    Where other claims stand between an introduction and its claim, they are left out of the text: ``spans`` says what stands where.
     """
     rows = []
     for p in passages.values():
         for place in range(len(p.claims)):
             shown = parts(p, place)
-            body = snippet(p, place)
-            rows.append((p.dataset, p.doc_id, snippet_id(p.doc_id, place), place, shown[0].start, shown[-1].end, body))
+            rows.append((p.dataset, p.doc_id, snippet_id(p.doc_id, place), place, shown[0].start, shown[-1].end, snippet(p, place)))
     out = pd.DataFrame(rows, columns=CUT)
     return out.assign(n_tokens=pd.Series(evidence.costs(out["text"].tolist(), count), dtype="int64"))
 
@@ -48,47 +47,75 @@ def spans(passages: Mapping[str, Passage], count: evidence.Count) -> pd.DataFram
 
 
 def merge(rows: pd.DataFrame, passages: Mapping[str, Passage], contained: float = ace_merge.CONTAINED) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """(rows that are shown, SOURCES): near-duplicates merged within each qid and pool_id of ``rows`` (doc_id, doc_rank, position, snippet_id, qid, pool_id).
+    """(rows that are shown, SOURCES): near-duplicates merged within each qid and pool_id; ``rows`` are ``cut`` rows with qid, pool_id, doc_rank.
 
-    A source is a claim that another one stands for; gold coverage counts the document of what is shown, as the reader sees only that.
+    A source is a claim that another one stands for. What is shown keeps its own document and rank, since the reader sees only that: gold
+    coverage does not count the documents of its sources. Raises ValueError for a document that is not among ``passages``.
     """
-    keep, sources = [], []
+    if lost := sorted(set(rows["doc_id"]) - set(passages)):
+        raise ValueError(f"{len(lost)} documents of the candidates were not parsed, first {lost[0]!r}; hand merge the passages that were cut")
+    rows, keep, sources = rows.reset_index(drop=True), [], []
     for (qid, pool), part in rows.groupby(["qid", "pool_id"], sort=False):
         part = part.sort_values(["doc_rank", "position"])
-        pool_passages = [passages[d] for d in part["doc_id"].drop_duplicates()]
-        said = ace_merge.contents(pool_passages)
-        stands = ace_merge.merged([said[d, i] for d, i in zip(part["doc_id"], part["position"])], contained)
+        said = ace_merge.contents([passages[d] for d in part["doc_id"].drop_duplicates()])
+        stands = ace_merge.merged([said[claim] for claim in zip(part["doc_id"], part["position"])], contained)
         ids = part["snippet_id"].tolist()
         keep += [part.index[i] for i, j in enumerate(stands) if i == j]
-        for i, j in enumerate(stands):
-            if i != j:
-                p, place = passages[part["doc_id"].iat[i]], int(part["position"].iat[i])
-                sources.append((p.dataset, qid, pool, ids[j], ids[i], p.doc_id, p.claims[place].start, p.claims[place].end))
-    return rows.loc[sorted(keep)], pd.DataFrame(sources, columns=SOURCES)
+        for i in (i for i, j in enumerate(stands) if i != j):
+            p, place = passages[part["doc_id"].iat[i]], int(part["position"].iat[i])
+            sources.append((p.dataset, qid, pool, ids[stands[i]], ids[i], p.doc_id, p.claims[place].start, p.claims[place].end))
+    return rows.loc[sorted(keep)].reset_index(drop=True), pd.DataFrame(sources, columns=SOURCES)
 
 
 def compression(rows: pd.DataFrame, sources: pd.DataFrame, parts: pd.DataFrame) -> pd.DataFrame:
-    """COMPRESSION, a row a question and pool: claims, how many were merged away, and tokens of all claims, of those kept, and as shown.
+    """COMPRESSION, a row a question and pool: claims and how many were merged away; tokens of all claims, of those kept, of the snippets shown.
 
-    ``rows`` is what ``merge`` was given with dataset and n_tokens. tokens_shown is more than tokens_merged where introductions are repeated.
+    ``rows`` went into ``merge``, ``parts`` came out of ``spans``. Introductions make tokens_shown larger than tokens_merged.
     """
-    own = parts[parts["role"] == "claim"].set_index(["dataset", "snippet_id"])["n_tokens"]
     key = ["dataset", "qid", "pool_id"]
+    own = parts[parts["role"] == "claim"].set_index(["dataset", "snippet_id"])["n_tokens"]
     gone = pd.MultiIndex.from_frame(sources[[*key, "source_id"]])
     kept = ~pd.MultiIndex.from_frame(rows[[*key, "snippet_id"]]).isin(gone)
     tokens = own.reindex(pd.MultiIndex.from_frame(rows[["dataset", "snippet_id"]])).to_numpy()
-    told = rows.assign(tokens_claims=tokens, tokens_merged=tokens * kept, tokens_shown=rows["n_tokens"].to_numpy() * kept, n_claims=1, n_merged=(~kept).astype(int))
-    counts = told.groupby(key)[["n_claims", "n_merged", "tokens_claims", "tokens_merged", "tokens_shown"]].sum()
-    return counts.join(told.groupby(key)["doc_id"].nunique().rename("n_documents")).reset_index()[COMPRESSION].astype({c: "int64" for c in COMPRESSION[3:]})
+    told = rows[[*key, "doc_id"]].assign(n_claims=1, n_merged=~kept, tokens_claims=tokens, tokens_merged=tokens * kept,
+                                         tokens_shown=rows["n_tokens"].to_numpy() * kept)
+    by_pool = told.groupby(key)
+    out = by_pool[["n_claims", "n_merged", "tokens_claims", "tokens_merged", "tokens_shown"]].sum().join(by_pool["doc_id"].nunique().rename("n_documents"))
+    return out.reset_index()[COMPRESSION].astype({c: "int64" for c in COMPRESSION[3:]})
 
 
 def repeated(packs: pd.DataFrame, parts: pd.DataFrame) -> pd.DataFrame:
-    """Characters each packed context shows, and how many of them twice or more (an introduction stands in several snippets): one row a context."""
-    key = ["dataset", "qid", "pack_id", "policy", "budget"]
-    rows = packs[[*key, "snippet_id"]].merge(parts, on=["dataset", "snippet_id"])
-    out = []
-    for group, part in rows.groupby(key, sort=False):
-        shown = int((part["end"] - part["start"]).sum())
-        once = sum(len({c for a, b in zip(spans["start"], spans["end"]) for c in range(a, b)}) for _, spans in part.groupby("doc_id"))
-        out.append((*group, shown, shown - once))
+    """Characters that each packed context shows, and how many of them it shows again (an introduction may stand in several snippets)."""
+    key, out = ["dataset", "qid", "pack_id", "policy", "budget"], []
+    for group, part in packs[[*key, "snippet_id"]].merge(parts, on=["dataset", "snippet_id"]).groupby(key, sort=False):
+        shown = [(d, c) for d, a, b in zip(part["doc_id"], part["start"], part["end"]) for c in range(a, b)]
+        out.append((*group, len(shown), len(shown) - len(set(shown))))
     return pd.DataFrame(out, columns=[*key, "characters", "repeated"])
+
+
+def across_seams(rows: pd.DataFrame, questions: pd.DataFrame, passages: Mapping[str, Passage]) -> pd.DataFrame:
+    """The rows whose text holds an accepted answer only across the seam between an introduction and a claim that do not touch in the source.
+
+    Answer-in-context would count these, though no source says so; there should be none.
+    """
+    asked = questions.set_index("qid")
+    found = []
+    for r in rows.itertuples():
+        p, q = passages[r.doc_id], asked.loc[r.qid]
+        pieces = parts(p, r.position)
+        if len(pieces) == 2 and pieces[0].end != pieces[1].start:
+            whole, *alone = [survival.answer_in_context(q["answers"], [t], q["question_type"]).value for t in (r.text, *(p.text[a:b] for _, a, b in pieces))]
+            found += [r.Index] if whole and not any(alone) else []
+    return rows.loc[found]
+
+
+def example(question: pd.Series, passages: list[Passage], gold: set[str]) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """(claims, entities, edges) of one question's passages in first-stage order: what ``figures_ace.claim_graph`` draws."""
+    rows = []
+    for rank, p in enumerate(passages, 1):
+        for place, claim in enumerate(p.claims):
+            said = p.text[claim.start:claim.end]
+            holds = survival.answer_in_context(question["answers"], [said], question["question_type"]).value
+            rows.append((p.doc_id, rank, p.title, place, said, claim.introduced_by, p.doc_id in gold, bool(holds)))
+    claims = pd.DataFrame(rows, columns=["doc_id", "doc_rank", "title", "claim", "text", "introduced_by", "is_gold", "holds_answer"])
+    return claims.astype({"introduced_by": "Int64"}), *ace_graph.tables(passages)

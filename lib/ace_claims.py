@@ -48,12 +48,14 @@ class Part(NamedTuple):
 def passages(documents: pd.DataFrame, parsed: Sequence[dict], introduced: Sequence[str] = INTRODUCED) -> dict[str, Passage]:
     """doc_id -> its claims; ``parsed`` is from ``ace_parse.parses``, ``introduced`` says which kinds of subject are shown with an introduction.
 
-    Raises ValueError for a kind there is not, or unless there is one parse a document.
+    Raises ValueError for a kind there is not, a doc_id that repeats, or unless there is one parse a document.
     """
     if unknown := set(introduced) - {*INTRODUCED, "definite"}:
         raise ValueError(f"introduced must be kinds of subject out of person, thing, that, alias, definite, got {sorted(unknown)}")
     if len(parsed) != len(documents):
         raise ValueError(f"{len(documents)} documents need as many parses, got {len(parsed)}")
+    if documents["doc_id"].duplicated().any():
+        raise ValueError(f"doc_id {documents['doc_id'][documents['doc_id'].duplicated()].iat[0]!r} names two documents; take one data set at a time")
     return {d.doc_id: _passage(d, p, introduced) for d, p in zip(documents.itertuples(), parsed)}
 
 

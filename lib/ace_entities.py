@@ -41,21 +41,22 @@ def mentions(text: str, names: Iterable[Sequence], titles: Iterable[str]) -> lis
     >>> [m.name for m in mentions("The Marl ends in Aumes.", [[17, 22, "GPE"]], ["Marl (river)"])]
     ['marl', 'aumes']
     """
-    found = [(0, a - b, a, b, label) for title in titles for a, b, label in _occurrences(text, title)]
-    found += [(1, a - b, a, b, label) for a, b, label in names]
+    labels = {(a, b): label for a, b, label in names}
+    found = [(0, a - b, a, b, labels.get((a, b)) or "TITLE") for title in titles for a, b in _occurrences(text, title)]
+    found += [(1, a - b, a, b, label) for (a, b), label in labels.items()]
     kept: list[Mention] = []
     for _, _, a, b, label in sorted(found):
         name = normalised(text[a:b])
-        if name and all(b <= m.start or m.end <= a for m in kept):
+        if len(name) > 1 and all(b <= m.start or m.end <= a for m in kept):
             kept.append(Mention(a, b, name, label))
     return sorted(kept)
 
 
-def _occurrences(text: str, title: str) -> list[tuple[int, int, str]]:
+def _occurrences(text: str, title: str) -> list[tuple[int, int]]:
     plain = re.sub(r"\s*\([^()]*\)\s*$", "", title).strip()
     if len(plain) < 2 or plain not in text:
         return []
-    return [(m.start(), m.end(), "TITLE") for m in re.finditer(rf"(?<!\w){re.escape(plain)}(?!\w)", text)]
+    return [m.span() for m in re.finditer(rf"(?<!\w){re.escape(plain)}(?!\w)", text)]
 
 
 def aliases(names: Iterable[str]) -> dict[str, str]:

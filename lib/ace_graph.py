@@ -36,12 +36,14 @@ def edges(passages: Sequence[Passage]) -> list[Edge]:
     named = [ace_entities.mentions(p.text, p.names, titles) for p in passages]
     out = []
     for p, found, long in zip(passages, named, _resolved(passages, named)):
+        topic = ace_entities.normalised(p.title)
         for place, claim in enumerate(p.claims):
-            for m in _inside(found, claim):
-                out.append(Edge(p.doc_id, place, long.get(m.name, m.name), m.start, m.end, "alias" if m.name in long else "name", m.label))
-            subject = None if claim.introduced_by is None else _subject(p, claim.introduced_by, found)
-            if subject:
-                out.append(Edge(p.doc_id, place, long.get(subject.name, subject.name), *claim.subject, "introduction", subject.label))
+            here = _inside(found, claim)
+            for m in here:
+                out.append(Edge(p.doc_id, place, long.get(m.name, m.name), m.start, m.end, "alias" if m.name in long and m.name != topic else "name", m.label))
+            subject = None if claim.introduced_by is None else _subject(p, claim, found)
+            if subject and (entity := long.get(subject.name, subject.name)) not in {long.get(m.name, m.name) for m in here}:
+                out.append(Edge(p.doc_id, place, entity, *claim.subject, "introduction", subject.label))
     return out
 
 
@@ -49,10 +51,13 @@ def _inside(found: list[Mention], claim) -> list[Mention]:
     return [m for m in found if claim.start <= m.start < claim.end]
 
 
-def _subject(p: Passage, place: int, found: list[Mention]) -> Mention | None:
-    """What a claim is about: the name in its subject, else the passage's topic where it names it, else what it names first."""
-    (a, b), here, topic = p.claims[place].subject, _inside(found, p.claims[place]), ace_entities.normalised(p.title)
-    return next((m for m in here if a <= m.start < b), None) or next((m for m in here if m.name == topic), None) or next(iter(here), None)
+def _subject(p: Passage, claim, found: list[Mention]) -> Mention | None:
+    """Whom the introduction of ``claim`` introduces: after "he" or a bare name its subject, else the topic of the passage, else what it names first."""
+    intro, topic = p.claims[claim.introduced_by], ace_entities.normalised(p.title)
+    here = _inside(found, intro)
+    subject, about = [m for m in here if intro.subject[0] <= m.start < intro.subject[1]], [m for m in here if m.name == topic]
+    ranked = [*subject, *about, *here] if claim.kind in ("person", "alias") else [*about, *subject, *here]
+    return ranked[0] if ranked else None
 
 
 def _resolved(passages: Sequence[Passage], named: list[list[Mention]]) -> list[dict[str, str]]:

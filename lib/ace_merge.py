@@ -15,9 +15,10 @@ from lib.ace_claims import Passage
 from lib.ace_graph import edges
 
 CONTAINED = 0.8  # near-duplicate: this share of a claim's content words stands in another one
-NUMBERS = frozenset("""zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty
-    thirty forty fifty sixty seventy eighty ninety hundred thousand million billion dozen half first second third fourth fifth""".split())
-TURNS = frozenset("not no never nor neither without none before after until since only except but unless cannot more less fewer".split())
+_NUMBERS = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty
+    thirty forty fifty sixty seventy eighty ninety hundred thousand million billion dozen half first second third fourth fifth"""
+_TURNS = "not no never nor neither without none before after until since only except but unless cannot more less fewer"
+NUMBERS, TURNS = frozenset(_NUMBERS.split()), frozenset(_TURNS.split())
 
 
 class Content(NamedTuple):

@@ -12,7 +12,7 @@ import pandas as pd
 from lib import diagnostics, likelihood, readers, scores, scoring
 from lib.recorded import entry_key
 from lib.store import Store
-from lib.tables import ROOT, write_atomically
+from lib.tables import ROOT, TABLES, write_atomically
 
 LOG = logging.getLogger("lib.reading")
 EMPTY = hashlib.sha256(b"").hexdigest()
@@ -25,17 +25,15 @@ def of_hash(qid: str) -> str:
     return hashlib.sha256(f"read:{qid}".encode()).hexdigest()
 
 
-def to_read(questions: pd.DataFrame, contexts: pd.DataFrame, policies: Sequence[str], budget: int, per_set: int = 0,
+def to_read(questions: pd.DataFrame, contexts: pd.DataFrame, policies: Sequence[str], budget: int, per_set: int | Mapping[str, int] = 0,
             pack_id: str | None = None) -> pd.DataFrame:
     """One row a question and policy to be read, closed book included, with its prompt.
 
     Columns: dataset, qid, pack_id, policy, budget, question, answers, context, context_hash, prompt. ``pack_id`` defaults to the pack that holds every
-    budget (the main one); ``per_set`` > 0 keeps that many questions a data set, in the order of ``of_hash``. Raises ValueError for a
-    context that is not there, or where no pack holds more budgets than the others.
+    budget (the main one); ``per_set`` > 0 keeps that many questions a data set, in the order of ``of_hash``, a mapping as many as it says of each (0, or not
+    named: all). Raises ValueError for a context that is not there, or where no pack holds more budgets than the others.
     """
-    if per_set:
-        shuffled = questions.assign(order=questions["qid"].map(of_hash)).sort_values(["dataset", "order"])
-        questions = shuffled.groupby("dataset").head(per_set)
+    questions = first(questions, per_set)
     pack_id = pack_id or _main_pack(contexts)
     used = contexts[(contexts["budget"] == budget) & (contexts["pack_id"] == pack_id) & contexts["policy"].isin(policies)]
     absent = sorted(set(policies) - set(used["policy"]))
@@ -53,6 +51,20 @@ def to_read(questions: pd.DataFrame, contexts: pd.DataFrame, policies: Sequence[
     return pd.concat([shown, closed], ignore_index=True)
 
 
+def first(questions: pd.DataFrame, per_set: int | Mapping[str, int]) -> pd.DataFrame:
+    """The questions to be read: the first ``per_set`` of each data set in the order of ``of_hash``; 0 takes all. ValueError for a number below 0."""
+    asked = per_set if isinstance(per_set, Mapping) else dict.fromkeys(questions["dataset"].unique(), per_set)
+    for name, n in asked.items():
+        if isinstance(n, bool) or not isinstance(n, int) or n < 0:
+            raise ValueError(f"questions_per_set must be a whole number of 0 or more (0: all), got {n!r} for {name}; mend it in params.yaml")
+    if not any(asked.values()):
+        return questions
+    shuffled = questions.assign(order=questions["qid"].map(of_hash)).sort_values(["dataset", "order"])
+    place = shuffled.groupby("dataset").cumcount()
+    limit = shuffled["dataset"].map(asked).fillna(0)
+    return shuffled[(limit == 0) | (place < limit)].drop(columns="order")
+
+
 def _main_pack(contexts: pd.DataFrame) -> str:
     budgets = contexts.groupby("pack_id")["budget"].nunique()
     if (budgets == budgets.max()).sum() > 1:
@@ -66,6 +78,8 @@ def read_all(asked: pd.DataFrame, specs: Sequence[Mapping], store: Store, batch_
     ``known`` (``scores.committed()``): an answer that no store holds but whose score is known is not generated; its text is missing.
     """
     distinct = asked.drop_duplicates(["dataset", "qid", "context_hash"]).reset_index(drop=True)
+    if distinct.empty:
+        return pd.DataFrame(columns=list(TABLES["answers"].columns))
     return pd.concat([_read_by(spec, distinct, store, batch_size, known) for spec in specs], ignore_index=True)
 
 

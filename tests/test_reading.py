@@ -5,7 +5,7 @@ from contextlib import nullcontext
 import pandas as pd
 import pytest
 
-from lib import readers, tables
+from lib import reading, readers, tables
 from lib.reading import EMPTY, check_live, of_hash, read_all, short_name, to_read
 from lib.store import Store
 
@@ -132,6 +132,11 @@ def test_answers_are_scored_by_the_rule_of_their_data_set(parrot, store):
     assert scores.to_dict() == {"musique": pytest.approx(0.5), "ondrell": 0}  # HotpotQA's rule: another text than yes earns nothing
 
 
+def test_nothing_to_read_is_an_empty_table_that_joins_others(store):
+    none = to_read(QUESTIONS, contexts(), ["naive"], 160).iloc[:0]
+    assert len(tables.check(read_all(none, [SPEC], store), "answers")) == 0
+
+
 def test_readers_and_number_formats_are_rows(parrot, store):
     answers = read_all(to_read(QUESTIONS, contexts(), ["naive"], 160), [SPEC, {**SPEC, "precision": "bf16"}], store)
     assert answers.groupby(["reader", "precision"]).size().to_dict() == {("smollm2-135m", "bf16"): 32, ("smollm2-135m", "fp32"): 32}
@@ -151,3 +156,14 @@ def test_the_live_check_passes_once_and_fails_when_answers_changed(parrot, store
         check_live(asked, SPEC, store, n=12, passed=tmp_path / "live")
     assert len(list((tmp_path / "live").iterdir())) == 1
 
+
+def test_how_many_questions_are_read_may_differ_from_set_to_set():
+    asked = pd.DataFrame({"dataset": ["a"] * 5 + ["b"] * 5 + ["c"] * 2, "qid": [f"q{i}" for i in range(12)]})
+    counts = lambda per_set: reading.first(asked, per_set).groupby("dataset").size().to_dict()  # noqa: E731
+    assert counts(0) == {"a": 5, "b": 5, "c": 2} and counts(3) == {"a": 3, "b": 3, "c": 2}
+    assert counts({"a": 2, "b": 0}) == {"a": 2, "b": 5, "c": 2}, "0, or not named, is all"
+    few, more = (set(reading.first(asked, {"a": n})["qid"]) for n in (2, 3))
+    assert few < more, "a larger number keeps the questions of a smaller one"
+    for wrong in (-1, {"a": -1}, {"a": 1.5}, True):
+        with pytest.raises(ValueError, match="questions_per_set must be a whole number"):
+            reading.first(asked, wrong)
