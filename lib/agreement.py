@@ -48,7 +48,8 @@ def agreements(said: np.ndarray, labels: ArrayLike, clusters: Sequence, resample
     totals = bootstrap.resample_totals(np.hstack(cells).astype(float), codes, resamples, seed)
     both = [[_measures(*(total[:, c * k + j] for c in range(4))) for total in totals] for j in range(k)]
     shown = {"agreement": known, "kappa": known, "sensitivity": known & (labels == 1), "specificity": known & (labels == 0)}
-    return [{m: percentile_interval(float(sample[m][0]), drawn[m], codes[shown[m][:, j]], tested=False) for m in MEASURES} for j, (sample, drawn) in enumerate(both)]
+    return [{m: percentile_interval(float(sample[m][0]), drawn[m], codes[shown[m][:, j]], tested=False) for m in MEASURES}
+            for j, (sample, drawn) in enumerate(both)]
 
 
 def _measures(tp: np.ndarray, fp: np.ndarray, fn: np.ndarray, tn: np.ndarray) -> dict[str, np.ndarray]:

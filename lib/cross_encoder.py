@@ -10,22 +10,19 @@ import logging
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
+from lib.cross_encoder_model import CrossEncoder, Pair, load_model, load_tokenizer, sha256_of, usable
 from lib.recorded import entry_key
 from lib.store import Store
 from lib.tables import ROOT
-from lib.weights import MANIFEST, WeightsError, WeightsMissing, damage, loading
+from lib.weights import MANIFEST, WeightsError, WeightsMissing, damage
 
 log = logging.getLogger(__name__)
 CARDS = ROOT / "data" / "results" / "models"
 TRAINED = ROOT / "data" / "cache" / "trained"
-LEAST_PASSAGE = 16  # tokens of the second text that stay beside a long first one
-LONGEST = 512       # places that BERT has
-DIGITS = 6          # significant digits of a stored score: the last bits depend on the batch
-Pair = tuple[str, str]
+DIGITS = 6  # significant digits of a stored score: the last bits depend on the batch
 
 
 class CrossEncoderError(WeightsMissing):
@@ -69,15 +66,6 @@ def cross_encoder_group(spec: Mapping[str, Any], cards: Path = CARDS) -> dict[st
     card = read_card(spec["model"], cards)
     return {"kind": "cross_encoder", "model": spec["model"], "revision": f"sha256:{card['sha256']}", "precision": "fp32",
             "decoding": {"max_length": card["recipe"]["training"]["max_length"]}}
-
-
-def usable(pair: Pair) -> bool:
-    """Whether both texts of a pair say something; a missing text is no text.
-
-    >>> usable(("eels?", " ")), usable(("eels?", None)), usable(("eels?", "Eels."))
-    (False, False, True)
-    """
-    return all(isinstance(text, str) and text.strip() for text in pair)
 
 
 def pair_keys(pairs: Sequence[Pair], spec: Mapping[str, Any], cards: Path = CARDS) -> list[str]:
@@ -126,91 +114,6 @@ def _batches(pairs: Sequence[Pair], batch_size: int, progress: bool):
                 log.info("%d of %d pairs scored", start + len(batch), len(pairs))
 
 
-class CrossEncoder:
-    """A loaded model with its tokenizer (of the library ``tokenizers``)."""
-
-    def __init__(self, model: Any, tokenizer: Any, max_length: int) -> None:
-        self.model, self.tokenizer, self.max_length = model.eval(), tokenizer, max_length
-
-    def score(self, pairs: Sequence[Pair], batch_size: int = 32) -> list[float]:
-        """Logits in the order given; batches are made of pairs of similar length, NaN for a pair without a text."""
-        import torch
-
-        places = [i for i, pair in enumerate(pairs) if usable(pair)]
-        encoded = encode_pairs(self.tokenizer, [pairs[i] for i in places], self.max_length)
-        order = sorted(range(len(places)), key=lambda i: (-len(encoded[i][0]), encoded[i]))
-        scores = [math.nan] * len(pairs)
-        with torch.inference_mode():
-            for start in range(0, len(order), batch_size):
-                batch = order[start:start + batch_size]
-                logits = self.model(**padded([encoded[i] for i in batch])).logits[:, 0]
-                for i, logit in zip(batch, logits.tolist()):
-                    scores[places[i]] = logit
-        return scores
-
-
-def encode_pairs(tokenizer: Any, pairs: Sequence[Pair], max_length: int) -> list[tuple[list[int], int]]:
-    """[CLS] first [SEP] second [SEP] as token ids, and how many of them belong to the first text.
-
-    Only the second text is cut; where the first leaves it fewer than 16 tokens of ``max_length``, the pair grows beyond. Raises ValueError
-    for a first text that BERT's 512 places cannot hold.
-    """
-    cls, sep = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
-    first, second = ([e.ids for e in tokenizer.encode_batch([pair[i] for pair in pairs], add_special_tokens=False)] for i in (0, 1))
-    made = []
-    for (text, _), a, b in zip(pairs, first, second, strict=True):
-        room = max(max_length - 3 - len(a), LEAST_PASSAGE)
-        if len(a) + room + 3 > LONGEST:
-            raise ValueError(f"a question has {len(a)} tokens, at most {LONGEST - LEAST_PASSAGE - 3} fit beside a passage: {text[:60]!r}...; shorten it")
-        made.append(([cls, *a, sep, *b[:room], sep], len(a) + 2))
-    return made
-
-
-def padded(batch: Sequence[tuple[Sequence[int], int]]) -> dict[str, Any]:
-    """A batch of ``encode_pairs`` as the model's tensors, padded to its longest pair: input_ids, token_type_ids, attention_mask."""
-    import torch
-
-    longest = max(len(ids) for ids, _ in batch)
-    rows = [([*ids, *[0] * (longest - len(ids))], [0] * n + [1] * (len(ids) - n) + [0] * (longest - len(ids)), [1] * len(ids) + [0] * (longest - len(ids)))
-            for ids, n in batch]
-    return {name: torch.tensor([row[i] for row in rows]) for i, name in enumerate(("input_ids", "token_type_ids", "attention_mask"))}
-
-
-def load_tokenizer(folder: Path) -> Any:
-    """The tokenizer.json of a folder, neither cutting nor padding."""
-    from tokenizers import Tokenizer
-
-    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    return tokenizer
-
-
-def load_model(folder: Path) -> Any:
-    """BERT with one output from a folder, in fp32; raises WeightsError where it cannot be loaded."""
-    import torch
-    from transformers import BertForSequenceClassification
-
-    with loading(folder.name), quiet():
-        return BertForSequenceClassification.from_pretrained(str(folder), num_labels=1, dtype=torch.float32)
-
-
-@contextmanager
-def quiet():
-    """Transformers reports at length that the output layer is new, which is the point."""
-    from transformers.utils import logging as noise
-
-    before, bars = noise.get_verbosity(), noise.is_progress_bar_enabled()
-    noise.set_verbosity_error()
-    noise.disable_progress_bar()
-    try:
-        yield
-    finally:
-        noise.set_verbosity(before)
-        if bars:
-            noise.enable_progress_bar()
-
-
 def open_cross_encoder(name: str, cards: Path = CARDS, trained: Path = TRAINED) -> CrossEncoder:
     """The trained model that the card tells of; raises CrossEncoderError where it is missing or another, WeightsError where it is damaged."""
     card, folder = read_card(name, cards), trained / name
@@ -224,11 +127,3 @@ def open_cross_encoder(name: str, cards: Path = CARDS, trained: Path = TRAINED) 
         raise CrossEncoderError(f"cross-encoder {name!r}: the card tells of weights {card['sha256'][:12]}, data/cache/trained holds {here[:12]} "
                                 f"(another machine's arithmetic trains other bits); to score with these, let the card be written anew: {mend(name)}")
     return CrossEncoder(load_model(folder), load_tokenizer(folder), card["recipe"]["training"]["max_length"])
-
-
-def sha256_of(path: Path) -> str:
-    """The sha256 of a file, in hex."""
-    import hashlib
-
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

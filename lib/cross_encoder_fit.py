@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from lib.cross_encoder import encode_pairs, load_model, load_tokenizer, padded, sha256_of, usable
+from lib.cross_encoder_model import START, encode_pairs, load_tokenizer, padded, sha256_of, start_model, usable
 from lib.cross_encoder_saved import finished, keep, resumed, save
 from lib.recorded import canonical
 from lib.store import disk_errors
@@ -79,7 +79,7 @@ def train(pairs: pd.DataFrame, base: Path, folder: Path, fit: Fit, facts: Mappin
     Raises ValueError for pairs that cannot teach, WeightsError for a base that cannot be loaded, StoreError for a full disk.
     """
     rows = _checked(pairs)
-    told = {**(facts or {}), "training": asdict(fit), "pairs": len(rows), "versions": versions()}
+    told = {**(facts or {}), "training": asdict(fit), "start": list(START), "pairs": len(rows), "versions": versions()}
     told["run"] = hashlib.sha256(canonical([told, rows, sha256_of(base / "model.safetensors")]).encode()).hexdigest()
     if (known := finished(folder)) and known["run"] == told["run"]:
         return Trained(folder, known, 0.0)
@@ -149,7 +149,7 @@ def _run(rows: Sequence[tuple[str, str, int]], base: Path, fit: Fit, run: str, c
     quiet, started = not (progress and sys.stderr.isatty()), time.process_time()
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(fit.seed)  # the new output layer
-        model = load_model(base).train()
+        model = start_model(base).train()
         optimizer = _optimizer(model, fit)
         losses, spent = resumed(checkpoint, run, model, optimizer)
         for step in tqdm(range(len(losses), len(plan)), initial=len(losses), total=len(plan), unit="step", disable=quiet):

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from lib import bootstrap, cross_encoder_recipe, ranking, retrieval, stats, training_pairs
-from lib.cross_encoder import CrossEncoder, Scorer, load_model, load_tokenizer
+from lib.cross_encoder import Scorer
+from lib.cross_encoder_model import CrossEncoder, load_model, load_tokenizer
 from lib.passages import half
 from lib.training_answers import holds
 

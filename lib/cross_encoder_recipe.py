@@ -9,8 +9,8 @@ import pandas as pd
 import yaml
 
 from lib import datasets, training_pairs
-from lib.cross_encoder import sha256_of
 from lib.cross_encoder_fit import fit_of
+from lib.cross_encoder_model import sha256_of
 from lib.inputs import KINDS
 from lib.tables import ROOT
 

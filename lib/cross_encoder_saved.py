@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lib.cross_encoder import quiet, sha256_of
+from lib.cross_encoder_model import quiet, sha256_of
 from lib.tables import write_atomically
 from lib.weights import MANIFEST, damage, write_manifest
 

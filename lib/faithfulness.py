@@ -2,7 +2,8 @@
 
 Rows are contexts that hold the answer (table ablations), paired by question. Quantities, per reader and policy, ``pooled`` over policies:
 ``f1_with``, ``f1_without``, ``f1_other``, ``f1_closed``   mean F1 with the whole context, without the answer's snippets, without as many others, without any
-``f1_falls``, ``f1_falls_other``, ``f1_falls_more``   whole minus without the answer's; whole minus without others; their difference, where there are others to remove
+``f1_falls``, ``f1_falls_other``, ``f1_falls_more``   whole minus without the answer's; whole minus without others; the first minus the second, where
+                        there are others to remove
 ``em_*``                the same by exact match
 ``turns_wrong``, ``turns_wrong_other``   of the answers exactly right with the whole context, the share no longer right: these rest on what was removed
 ``stays_right``         the rest: memory, guessing, or another wording of the answer that the context still holds
@@ -44,7 +45,8 @@ def faithfulness(outcomes: pd.DataFrame, answers: pd.DataFrame, ablations: pd.Da
     for (dataset, *reader), group in rows.groupby(["dataset", *READER]):
         for policy, part in [("pooled", group), *group.groupby("policy")]:
             made += [(tier, dataset, *reader, policy, q, *_shown(i)) for q, i in quantities(part, resamples, seed).items() if i.n]
-        made += [(tier, dataset, *reader, "pooled", q, *_shown(i)) for q, i in _correlations(outcomes, rows, dataset, tuple(reader), resamples, seed).items() if i.n]
+        related = _correlations(outcomes, rows, dataset, tuple(reader), resamples, seed)
+        made += [(tier, dataset, *reader, "pooled", q, *_shown(i)) for q, i in related.items() if i.n]
     return pd.DataFrame(made, columns=COLUMNS)
 
 
@@ -64,7 +66,8 @@ def paired(answers: pd.DataFrame, ablations: pd.DataFrame, supported: pd.DataFra
     said = [normalise_answer(p) if isinstance(p, str) else None for p in answers["prediction"]]
     scored = answers.assign(said=pd.Series(said, index=answers.index, dtype=object))
     log_p = supported.rename(columns={"score": "log_p"})[[*ASKED, "scorer", "log_p"]]
-    out["scorer"] = [scorers.scorer_name({"reader": r, "precision": p, "form": "context"}) if p != "served" else "" for r, p in zip(out["reader"], out["precision"])]
+    out["scorer"] = ["" if p == "served" else scorers.scorer_name({"reader": r, "precision": p, "form": "context"})
+                     for r, p in zip(out["reader"], out["precision"])]
     for arm in ARMS:
         values = ["em", "f1", "said"]
         part = scored[[*ASKED, *READER, *values]].rename(columns={"context_hash": arm} | {v: f"{v}_{arm}" for v in values})
@@ -72,8 +75,8 @@ def paired(answers: pd.DataFrame, ablations: pd.DataFrame, supported: pd.DataFra
         out = out.merge(log_p.rename(columns={"context_hash": arm, "log_p": f"log_p_{arm}"}), on=["dataset", "qid", "scorer", arm], how="left")
         if (silent := out[arm].notna() & out[f"em_{arm}"].isna()).any():
             row = out[silent].iloc[0]
-            raise ValueError(f"question {row.qid} ({row.dataset}), policy {row.policy}: reader {row.reader} has no answer for the context {arm!r} ({str(row[arm])[:12]}); "
-                             "rerun notebook 03")
+            raise ValueError(f"question {row.qid} ({row.dataset}), policy {row.policy}: reader {row.reader} has no answer for the context {arm!r} "
+                             f"({str(row[arm])[:12]}); rerun notebook 03")
     return out.sort_values([*diagnostics.PACK_KEY, *READER], ignore_index=True)
 
 
@@ -116,9 +119,12 @@ def _correlations(outcomes: pd.DataFrame, rows: pd.DataFrame, dataset: str, read
     read = outcomes[(outcomes["dataset"] == dataset) & (outcomes["reader"] == reader[0]) & (outcomes["precision"] == reader[1]) & outcomes["f1"].notna()]
     read = read[read["policy"].isin(rows["policy"]) & read["answer_defined"].astype(bool)].sort_values(diagnostics.PACK_KEY)
     here = rows[rows["dataset"] == dataset]
-    own = _known(read, here[(here["reader"] == reader[0]) & (here["precision"] == reader[1])])
-    others = here[(here["reader"] != reader[0]) | (here["precision"] != reader[1])]
-    blocks = {"faithful": own} | ({"faithful_other": _known(read, others.drop_duplicates(diagnostics.PACK_KEY))} if len(others) else {})
+    told = here[here["log_p_with"].notna() & here["log_p_without"].notna()]
+    told = {name: part for name, part in here.groupby(READER) if name in set(zip(told["reader"], told["precision"]))}
+    judges = [("faithful", reader), *(("faithful_other", name) for name in sorted(set(told) - {reader})[:1])]
+    blocks = {name: _known(read, told[judge]) for name, judge in judges if judge in told}
+    if not blocks:
+        return {}
     plain, f1 = read["answer_in_context"].to_numpy(float), read["f1"].to_numpy(float)
     codes, out = cluster_codes(read["qid"], len(read)), {}
     columns = [moments.scaled(np.column_stack([plain, b, f1])) for b in blocks.values()]

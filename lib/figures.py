@@ -16,14 +16,15 @@ from lib.figures_kept import drawable, kept_or_dropped
 from lib.figures_means import conditional_means, dot_rows
 from lib.figures_mediation import mediation_effects
 from lib.figures_packing import survival_curve
+from lib.figures_semantic import faithful, hand_checked_errors, support_scores
 from lib.figures_stages import retrieval_lines, waterfall, waterfall_slices
 from lib.figures_transitions import transition_bars
 from lib.figures_validity import correlation_rows, ladder
 from lib.wording import compared, lead
 
-__all__ = ["both_sides", "conditional_means", "correlation_rows", "dissociation", "dot_rows", "drawn", "each_set", "example", "forest", "forests", "headroom_dots",
+__all__ = ["both_sides", "conditional_means", "correlation_rows", "dissociation", "dot_rows", "drawn", "each_set", "example", "faithful", "forest", "forests", "hand_checked_errors", "headroom_dots",
            "kept_or_dropped_sets", "known", "ladder", "mediation_effects", "note", "nothing", "published_beside_ours", "retrieval", "retrieval_lines", "save",
-           "survival_curve", "survival_curves", "transition_bars", "use", "waterfall", "waterfall_slices", "worked_example"]
+           "support_scores", "survival_curve", "survival_curves", "transition_bars", "use", "waterfall", "waterfall_slices", "worked_example"]
 
 
 def known(table: pd.DataFrame) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""Contexts that a person judged: does this text support this answer to this question? (SPEC 7; the sample corpus only)
+"""Contexts judged by reading: does this text support this answer to this question? (SPEC 7; the sample corpus only)
 
 ``supported``: a careful reader who has the context alone can conclude the answer; ``partly``: the words of the answer are there but a link that the
 question needs is missing, one of two things to compare is missing, or about a third or more of a long answer's facts are there; else ``not supported``.
@@ -19,9 +19,9 @@ from lib.bootstrap import Interval
 from lib.tables import ROOT, TableError
 
 FILE = ROOT / "data" / "sample" / "hand_checked.csv"
-COLUMNS = ["qid", "policy", "context_hash", "judgement", "chosen", "reason"]
+COLUMNS = ["qid", "policy", "context_hash", "judgement", "selection", "reason"]
 JUDGEMENTS = ("supported", "partly", "not supported")
-CHOSEN = ("drawn", "by score")
+SELECTIONS = ("drawn", "by score")
 # quantity, among contexts judged so, the verdict that is counted
 ERRORS = (("wrongly_supported", "not supported", 1), ("wrongly_denied", "supported", 0), ("partly_supported", "partly", 1))
 
@@ -31,11 +31,11 @@ def read(path: Path = FILE) -> pd.DataFrame:
     rows = pd.read_csv(path, dtype="string", keep_default_na=False)
     if list(rows) != COLUMNS:
         raise TableError(f"{path.name}: has the columns {list(rows)}, expected {COLUMNS}")
-    wrong = rows[~rows["judgement"].isin(JUDGEMENTS) | ~rows["chosen"].isin(CHOSEN) | (rows == "").any(axis=1)]
+    wrong = rows[~rows["judgement"].isin(JUDGEMENTS) | ~rows["selection"].isin(SELECTIONS) | (rows == "").any(axis=1)]
     if len(wrong):
         row = wrong.iloc[0]
-        raise TableError(f"{path.name}: question {row.qid}, policy {row.policy}: judgement {row.judgement!r} is none of {', '.join(JUDGEMENTS)}, chosen {row.chosen!r} is "
-                         f"none of {', '.join(CHOSEN)}, or a value is missing")
+        raise TableError(f"{path.name}: question {row.qid}, policy {row.policy}: judgement {row.judgement!r} is none of {', '.join(JUDGEMENTS)}, "
+                         f"selection {row.selection!r} is none of {', '.join(SELECTIONS)}, or a value is missing")
     twice = rows[rows.duplicated(["qid", "context_hash"])]
     if len(twice):
         raise TableError(f"{path.name}: question {twice.iloc[0].qid}, policy {twice.iloc[0].policy}: this context is judged twice; keep one row")
@@ -52,9 +52,9 @@ def matched(checked: pd.DataFrame, packed: pd.DataFrame) -> pd.DataFrame:
     stale = both[both["context_hash"] != both["judged_hash"]]
     if len(stale):
         row = stale.iloc[0]
-        raise ValueError(f"{len(stale)} of {len(both)} hand-checked contexts have changed since they were judged, first question {row.qid}, policy {row.policy}: its "
-                         f"context is now {str(row.context_hash)[:12]}, judged was {row.judged_hash[:12]}; read the new text and judge it again in data/sample/hand_checked.csv, "
-                         "or pass checked=None")
+        raise ValueError(f"{len(stale)} of {len(both)} hand-checked contexts have changed since they were judged, first question {row.qid}, policy "
+                         f"{row.policy}: its context is now {str(row.context_hash)[:12]}, judged was {row.judged_hash[:12]}; read the new text and judge it again "
+                         "in data/sample/hand_checked.csv, or pass checked=None")
     return both.drop(columns="judged_hash").sort_values(["qid", "policy"], ignore_index=True)
 
 
@@ -65,5 +65,8 @@ def errors(rows: pd.DataFrame, said: np.ndarray) -> dict[str, Interval]:
     >>> errors(rows, np.array([0.0, 0.0]))["wrongly_denied"].estimate
     1.0
     """
-    of = {quantity: np.where((rows["judgement"] == judgement).to_numpy(bool) & ~np.isnan(said), said == counted, np.nan) for quantity, judgement, counted in ERRORS}
-    return {quantity: agreement.exact_share(values, rows["qid"]) for quantity, values in of.items()}
+    out = {}
+    for quantity, judgement, counted in ERRORS:
+        among = (rows["judgement"] == judgement).to_numpy(bool) & ~np.isnan(said)
+        out[quantity] = agreement.exact_share(np.where(among, said == counted, np.nan), rows["qid"])
+    return out

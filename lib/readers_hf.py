@@ -13,7 +13,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
+from lib import teacher_forcing
 from lib.reader_spec import Generation, ReaderError, full_spec, prompt_prefixes
+from lib.teacher_forcing import pad_left
 from lib.weights import REGISTRY, locate
 
 log = logging.getLogger(__name__)
@@ -45,6 +47,12 @@ class HuggingFaceReader:
                 new.update(zip(rows, self._continue([tokens[row] for row in rows], len(start))))
         texts = self.tokenizer.batch_decode([new[row] for row in range(len(prompts))], skip_special_tokens=True)
         return [Generation(text, len(tokens[row]), len(new[row])) for row, text in enumerate(texts)]
+
+    def log_probabilities(self, prompts: Sequence[str], continuations: Sequence[str]) -> list[tuple[float, int]]:
+        """(sum of log p, number of tokens) of each continuation after its prompt, read and not generated; natural logs."""
+        if self.model is None:
+            raise ReaderError("this reader was closed (opening another one frees the first); open it again")
+        return teacher_forcing.log_probabilities(self, prompts, continuations)
 
     def _shared(self, prompt: str, ids: list[int]) -> int:
         """Number of leading tokens to take from a shared beginning, 0 where none fits."""
@@ -118,15 +126,6 @@ def stop_ids(model: Any, tokenizer: Any) -> set[int]:
     special = {id_ for id_, token in tokenizer.added_tokens_decoder.items() if token.special}
     texts = tokenizer.batch_decode([[id_] for id_ in range(len(tokenizer))])
     return {id_ for end in ends for id_ in end if id_ is not None} | special | {i for i, text in enumerate(texts) if "\n" in text}
-
-
-def pad_left(rows: list[list[int]], device: Any) -> tuple[Any, Any]:
-    """Token and mask tensors, padded on the left; masked places hold id 0, which nothing reads."""
-    import torch
-
-    pads = [[0] * (max(map(len, rows)) - len(row)) for row in rows]
-    ids, mask = zip(*((pad + row, pad + [1] * len(row)) for pad, row in zip(pads, rows)))
-    return torch.tensor(ids, device=device), torch.tensor(mask, device=device)
 
 
 def open_transformers(spec: Mapping[str, Any]) -> HuggingFaceReader:

@@ -18,7 +18,7 @@ from lib.cross_encoder import CrossEncoderError, cross_encoder_group, pair_keys,
 from lib.reader_spec import answer_group, full_spec
 from lib.readers import read_prompts, regenerate
 from lib.recorded import entry_key
-from lib.scorers import kind, reader_of, scorer_name
+from lib.scorers import every_form, family, kind, reader_of, scorer_name
 from lib.store import Store
 from lib.tables import ROOT
 
@@ -33,7 +33,7 @@ class Asked(NamedTuple):
 
     def of_kind(self, which: str) -> list[Mapping[str, Any]]:
         """The scorers of one kind, those that differ in form alone once."""
-        return list({scorer_name({k: v for k, v in s.items() if k != "form"}): s for s in self.scorers if kind(s) == which}.values())
+        return list({family(scorer_name(s)): s for s in self.scorers if kind(s) == which}.values())
 
 
 def asked(tier: str = "sample") -> Asked:
@@ -42,7 +42,7 @@ def asked(tier: str = "sample") -> Asked:
     questions, contexts, packs, snippets = tables.read_all(tier, "questions", "contexts", "packs", "snippets")
     rows = reading.to_read(questions, contexts, given["policies"], given["budget"], given["questions_per_set"])
     every = pd.concat([rows, ablations.to_read(ablations.ablate(rows, questions, packs, snippets, given.get("ablate", [])))])
-    return Asked(sorted(set(every["prompt"])), given["readers"], support.judged(every, questions), given.get("scorers", []))
+    return Asked(sorted(set(every["prompt"])), given["readers"], support.judged(every, questions), every_form(given.get("scorers", [])))
 
 
 def record() -> None:
@@ -76,13 +76,15 @@ def live(n: int) -> int:
     want = asked()
     for spec in want.readers:
         found = regenerate(want.prompts, spec, Store(), n=n or len(want.prompts))
-        print(f"{spec['model']} {full_spec(spec)['precision']}: {found['same']} of {found['n']} live answers equal the recorded ones ({found['agreement']:.1%})")
+        named = f"{spec['model']} {full_spec(spec)['precision']}"
+        print(f"{named}: {found['same']} of {found['n']} live answers equal the recorded ones ({found['agreement']:.1%})")
         for prompt, stored, now in found["differing"][:5]:
             print(f"  {_question(prompt)}\n    recorded: {stored}\n    live:     {now}")
     pairs = support.likelihood_pairs(want.judged) if want.of_kind("reader") else []
     for spec in map(reader_of, want.of_kind("reader")):
         found = likelihood.regenerate(pairs, spec, Store(), n=n or len(pairs))
-        print(f"{spec['model']} {full_spec(spec)['precision']}: {found['same']} of {found['n']} live log-probabilities equal the recorded ones ({found['agreement']:.1%})")
+        named = f"{spec['model']} {full_spec(spec)['precision']}"
+        print(f"{named}: {found['same']} of {found['n']} live log-probabilities equal the recorded ones ({found['agreement']:.1%})")
         for (prompt, answer), stored, now in found["differing"][:5]:
             print(f"  {_question(prompt)} {answer}\n    recorded: {stored}\n    live:     {now}")
     return 0

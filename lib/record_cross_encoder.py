@@ -4,7 +4,8 @@ from __future__ import annotations
 import pandas as pd
 
 from lib import tables
-from lib.cross_encoder import Pair, cross_encoder_group, pair_keys, score_pairs
+from lib.cross_encoder import cross_encoder_group, pair_keys, score_pairs
+from lib.cross_encoder_model import Pair
 from lib.retrieval import passage
 from lib.store import Store
 from lib.tables import ROOT

@@ -57,10 +57,12 @@ def spread(outcomes: pd.DataFrame, readings: pd.DataFrame, support: pd.DataFrame
     packed = scored(outcomes, readings, support)
     for dataset, rows in packed.groupby("dataset") if names else ():
         cuts, one = thresholds(rows, names), rows.drop_duplicates(CONTEXT)
-        group = one["rows"].replace({"not verbatim": "never verbatim"}).mask(one["rows"] == "verbatim", one[SPAN].map({1: "answer in it", 0: "answer elsewhere"}))
+        held = one[SPAN].map({1: "answer in it", 0: "answer elsewhere"})
+        group = one["rows"].replace({"not verbatim": "never verbatim"}).mask(one["rows"] == "verbatim", held)
         for name in (n for n in names if not np.isnan(cuts[n])):
             for kind in SPREAD:
                 values = one.loc[group == kind, name].dropna()
                 if len(values):
-                    made.append((dataset, name, cuts[name], kind, *values.quantile([0.1, 0.25, 0.5, 0.75, 0.9]), float((values >= cuts[name]).mean()), len(values)))
+                    share = float((values >= cuts[name]).mean())
+                    made.append((dataset, name, cuts[name], kind, *values.quantile([0.1, 0.25, 0.5, 0.75, 0.9]), share, len(values)))
     return pd.DataFrame(made, columns=["dataset", "scorer", "threshold", "group", "q10", "q25", "q50", "q75", "q90", "share_supported", "n"])

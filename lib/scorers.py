@@ -3,12 +3,13 @@
 Each has a scale of its own, higher is more support:
 ``reader``          log-probability of the accepted answers after the prompt (natural logs). ``form: lift``: with the context minus closed book, a token of the
                     answer, the largest over the accepted answers; ``form: context``: the same without the subtraction; ``form: any``: of the answers
-                    together, log of the sum of their probabilities with the context, not a token.
+                    together, log of the sum of their probabilities with the context, not a token (one that begins another counts twice).
 ``encoder``         cosine of the canonical answer's vector and a snippet's, the largest over the context's snippets; ``text: question_answer`` puts the
                     question before the answer.
 ``cross_encoder``   logit of a cross-encoder trained to tell passages that support (question, canonical answer) from those that do not; the largest
                     over the context's snippets.
-Forms of one scorer are a family: the one to use is chosen on half 0, and all that were tried stay in the tables.
+Forms of one scorer are a family: the one to use is chosen on half 0, and all that were tried stay in the tables. ``any`` is shown and never chosen: its
+scale grows with the answer's length, so no threshold from short answers can hold for a sentence.
 """
 from __future__ import annotations
 
@@ -18,6 +19,7 @@ from typing import Any
 from lib.reader_spec import full_spec
 
 FORMS = {"lift": "lift", "context": "with the context", "any": "any answer", "answer": "answer alone", "question_answer": "with the question"}
+LENGTH_BOUND = ("any answer",)
 KINDS = {"reader": {"form": ("lift", "context", "any")}, "encoder": {"text": ("answer", "question_answer")}, "cross_encoder": {}}
 
 
@@ -60,11 +62,21 @@ def family(name: str) -> str:
     return name.split(", ")[0]
 
 
-def check_scorers(specs: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The names of the scorers; raises ValueError for a specification that is none, or that stands twice."""
+def every_form(specs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The scorers with their forms: one that states no form stands for all forms of its kind.
+
+    Raises ValueError for a specification that is none, or that stands twice.
+
+    >>> [s["text"] for s in every_form([{"encoder": "minilm"}])]
+    ['answer', 'question_answer']
+    """
     if not isinstance(specs, (list, tuple)):
         raise ValueError(f"scorers must be a list, got {specs!r}")  # noqa: TRY004  (a wrong value in params.yaml, like the others)
-    names = [scorer_name(spec) for spec in specs]
+    out: list[dict[str, Any]] = []
+    for spec in specs:
+        options = KINDS[kind(spec)]
+        out += [dict(spec)] if not options or set(options) & set(spec) else [{**spec, option: form} for option, forms in options.items() for form in forms]
+    names = [scorer_name(spec) for spec in out]
     if len(set(names)) < len(names):
         raise ValueError(f"scorers names one twice: {names}")
-    return names
+    return out

@@ -6,11 +6,11 @@ compared packers, grouped by what a span can say about the question (column ``ro
 ``not verbatim``  the question has a span, but no passage holds it (paraphrases): the span variant is 0 whatever is packed
 ``free-form``, ``yes/no``, ``empty``   no span to look for
 ``answer removed``, ``other removed``   table ablations: the same context without the answer's snippets, or without as many others
-``hand-checked`` and ``hand-checked, <rows>``   contexts judged by a person (``lib.hand_checked``), drawn whatever the scorers say
+``hand-checked`` and ``hand-checked, <rows>``   contexts judged by reading (``lib.hand_checked``), drawn whatever the scorers say
 ``hand-checked, by score``   judged contexts that were chosen by span and similarity: for who is right where these part, no rate of anything
 
-Quantities. No reader involved (reader none; each distinct context counts once): ``threshold``, chosen on half 0; ``agreement``, ``kappa`` (Cohen), ``sensitivity``,
-``specificity`` against the span variant; ``auc`` of the score against it; ``share_supported``. Of the removals: ``share_falls``, how often the
+Quantities. No reader involved (reader none; each distinct context counts once): ``threshold``, chosen on half 0; ``agreement``, ``kappa`` (Cohen),
+``sensitivity``, ``specificity`` against the span variant; ``auc`` of the score against it; ``share_supported``. Of the removals: ``share_falls``, how often the
 score falls; ``still_supported``, of the contexts supported before. By reader, over policy x question rows that have score, span variant and F1: ``r_score_f1``,
 ``r_supported_f1`` and ``r_span_f1``, Pearson correlations with F1; ``r_supported_minus_span``, from the same resamples.
 Hand-checked: ``wrongly_supported``, of those judged not supported; ``wrongly_denied``, of those judged supported; ``partly_supported``, how many of those
@@ -23,7 +23,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from lib import agreement, hand_checked, moments
+from lib import agreement, hand_checked, moments, scorers
 from lib.bootstrap import Interval, cluster_codes, percentile_interval
 from lib.scored_contexts import CONTEXT, SPAN, packed_contexts, scored, supported, thresholds
 from lib.summaries import halves
@@ -68,7 +68,8 @@ def _against_span(rows: pd.DataFrame, names: Sequence[str], cuts: dict[str, floa
                     found |= {(*NONE, name, half, kind, m): i for m, i in measures.items()}
                     found[*NONE, name, half, kind, "auc"] = agreement.auc(group[name], group[SPAN].astype(float), group["qid"], resamples, seed)
                     if half == "0":
-                        found[*NONE, name, half, kind, "threshold"] = BLANK._replace(estimate=cuts[name], n=int(group[name].notna().sum()), clusters=group["qid"].nunique())
+                        seen = group[group[name].notna()]
+                        found[*NONE, name, half, kind, "threshold"] = BLANK._replace(estimate=cuts[name], n=len(seen), clusters=seen["qid"].nunique())
     return found
 
 
@@ -78,7 +79,8 @@ def _with_f1(rows: pd.DataFrame, names: Sequence[str], cuts: dict[str, float], r
         for half, part in halves(by_reader):
             for kind, group in part.groupby("rows"):
                 columns = np.column_stack([group[names].to_numpy(float), supported(group, cuts), group[[SPAN, "f1"]].to_numpy(float)])
-                found |= {(*reader, name, half, kind, q): i for (name, q), i in _correlations(moments.scaled(columns), names, group["qid"], resamples, seed).items()}
+                related = _correlations(moments.scaled(columns), names, group["qid"], resamples, seed)
+                found |= {(*reader, name, half, kind, q): i for (name, q), i in related.items()}
     return found
 
 
@@ -95,11 +97,13 @@ def _correlations(columns: np.ndarray, names: Sequence[str], clusters: Sequence,
     return found
 
 
-def _removed(ablations: pd.DataFrame, support: pd.DataFrame, rows: pd.DataFrame, names: Sequence[str], cuts: dict[str, float], resamples: int, seed: int) -> dict:
+def _removed(ablations: pd.DataFrame, support: pd.DataFrame, rows: pd.DataFrame, names: Sequence[str], cuts: dict[str, float], resamples: int,
+             seed: int) -> dict:
     """Does a score fall when the answer's snippets, or as many others, are taken out? Each distinct pair of contexts once."""
     wide = support.pivot(index=CONTEXT, columns="scorer", values="score").astype("float64")[list(names)].reset_index()
     pairs = ablations[ablations["policy"].isin(rows["policy"])].drop_duplicates([*CONTEXT, "ablated_hash", "removed"])
-    pairs = pairs.merge(wide, on=CONTEXT).merge(wide.rename(columns={"context_hash": "ablated_hash"}), on=["dataset", "qid", "ablated_hash"], suffixes=("", " after"))
+    later = wide.rename(columns={"context_hash": "ablated_hash"})
+    pairs = pairs.merge(wide, on=CONTEXT).merge(later, on=["dataset", "qid", "ablated_hash"], suffixes=("", " after"))
     found = {}
     for removed, group in pairs.sort_values([*CONTEXT, "ablated_hash"]).groupby("removed"):
         before, after = group[list(names)].to_numpy(float), group[[f"{n} after" for n in names]].to_numpy(float)
@@ -112,10 +116,11 @@ def _removed(ablations: pd.DataFrame, support: pd.DataFrame, rows: pd.DataFrame,
 
 
 def _judged(rows: pd.DataFrame, names: Sequence[str], cuts: dict[str, float], resamples: int, seed: int) -> dict:
-    """Errors of every scorer, and of the span variant, on the contexts that a person judged."""
+    """Errors of every scorer, and of the span variant, on the contexts that were judged by reading."""
     found = {}
-    drawn = rows[rows["chosen"] == "drawn"]
-    groups = [("hand-checked", drawn), *((f"hand-checked, {kind}", part) for kind, part in drawn.groupby("rows")), ("hand-checked, by score", rows[rows["chosen"] != "drawn"])]
+    drawn = rows[rows["selection"] == "drawn"]
+    groups = [("hand-checked", drawn), *((f"hand-checked, {kind}", part) for kind, part in drawn.groupby("rows")),
+              ("hand-checked, by score", rows[rows["selection"] != "drawn"])]
     groups = [(kind, part) for kind, part in groups if len(part)]
     for kind, group in groups:
         said = dict(zip([*names, SPAN], np.column_stack([supported(group, cuts), group[SPAN].astype(float)]).T))
@@ -123,3 +128,17 @@ def _judged(rows: pd.DataFrame, names: Sequence[str], cuts: dict[str, float], re
         truth = group["judgement"].map({"supported": 1.0, "not supported": 0.0})
         found |= {(*NONE, name, "all", kind, "auc"): agreement.auc(group[name], truth, group["qid"], resamples, seed) for name in names}
     return found
+
+
+def chosen(table: pd.DataFrame) -> list[str]:
+    """Of each family of scorers (``scorers.family``) the form whose score best tells verbatim answers on half 0 (``auc``, mean over data sets), best first.
+
+    All forms stay in ``table`` (the variants table), since each was tried; forms bound to the answer's length are never chosen. Of equal ones the
+    first by name.
+    """
+    rows = table[(table["quantity"] == "auc") & (table["half"] == "0") & (table["rows"] == "verbatim")]
+    mean = rows.groupby("scorer")["estimate"].mean().dropna().sort_index().sort_values(ascending=False, kind="stable")
+    best: dict[str, str] = {}
+    for name in (n for n in mean.index if not n.endswith(scorers.LENGTH_BOUND)):
+        best.setdefault(scorers.family(name), name)
+    return list(best.values())

@@ -27,7 +27,7 @@ STAGES = {
                     ["outcomes", "policies", "contrasts", "waterfall", "waterfall_marks", "correlations", "conditional", "validity", "retrieval_perfect",
                      "intervention", "mechanism", "transitions", "assembly", "headroom", "mediation", "scoring_rules", "variants", "faithfulness", "claims"],
                     ["waterfall", "waterfall_f1", "waterfall_slices", "waterfall_budgets", "conditional_means", "correlations", "r2_ladder", "kept_or_dropped",
-                     "intervention", "transitions", "headroom", "mediation", "contrasts", "support", "hand_checked", "faithfulness", "claims"]),
+                     "intervention", "transitions", "headroom", "mediation", "contrasts", "support_scores", "hand_checked", "faithful", "claims"]),
 }
 
 

@@ -16,7 +16,7 @@ import pandas as pd
 from lib import evidence, likelihood, readers, reading, retrieval, scores, survival
 from lib.reader_spec import read_template
 from lib.recorded import canonical
-from lib.scorers import check_scorers, kind, reader_of, scorer_name
+from lib.scorers import every_form, kind, reader_of, scorer_name
 from lib.store import Store
 
 KEY = ["dataset", "qid", "context_hash"]
@@ -39,14 +39,13 @@ def judged(asked: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFrame:
 
 def score_all(rows: pd.DataFrame, specs: Sequence[Mapping[str, Any]], store: Store, known: pd.DataFrame | None = None,
               encode: Encode = retrieval.SentenceEncoder, cache: Path | None = VECTORS) -> pd.DataFrame:
-    """The support table: every row of ``rows`` (``judged``) past every scorer.
+    """The support table: every row of ``rows`` (``judged``) past every scorer in every form (``scorers.every_form``).
 
     ``known`` (``scores.committed_support()``): a score that is there is not computed. Raises ValueError for a scorer that is none, and what the
     models' own loaders raise.
     """
-    check_scorers(specs)
     parts = []
-    for spec in specs:
+    for spec in every_form(specs):
         score = scores.support_for(rows["dataset"], rows["qid"], keys(rows, spec), known if known is not None else scores.no_support())
         open_ = rows["snippets"].map(len).gt(0).to_numpy() & np.isnan(score) & ~(rows["is_yes_no"].to_numpy() & (kind(spec) != "reader"))
         if open_.any():
@@ -76,7 +75,8 @@ def weighed(rows: pd.DataFrame, spec: Mapping[str, Any], store: Store, form: str
 
 def likelihood_pairs(rows: pd.DataFrame) -> list[tuple[str, str]]:
     """Every (prompt, answer) that ``weighed`` asks a reader for, each once."""
-    return sorted({(prompt, answer) for row in rows[rows["snippets"].map(len) > 0].itertuples() for prompt in (row.prompt, row.closed) for answer in row.answers})
+    shown = rows[rows["snippets"].map(len) > 0]
+    return sorted({(prompt, answer) for row in shown.itertuples() for prompt in (row.prompt, row.closed) for answer in row.answers})
 
 
 def similarity(rows: pd.DataFrame, encoder: retrieval.Encoder, text: str = "answer", cache: Path | None = VECTORS) -> np.ndarray:

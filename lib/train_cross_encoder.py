@@ -39,7 +39,7 @@ def write_card(name: str, made: Trained, about: Mapping[str, Any], cards: Path =
     """Write a model's card: what is reproducible under "model" with its sha256, what depends on the machine's load under "cost"."""
     path, told = cards / f"{name}.json", made.told
     model = {"name": name, "recipe": {**told["recipe"], "training": told["training"]}, "base": told["base"], "files": told["files"], "sha256": told["sha256"],
-             "versions": told["versions"], "loss": told["loss"], **about}
+             "start": told["start"], "versions": told["versions"], "loss": told["loss"], **about}
     cost = {"cpu_seconds": round(made.cpu_seconds)} if made.cpu_seconds else _cost(path)
     card = {"model": model, "model_sha256": hashlib.sha256(canonical(model).encode()).hexdigest(), "cost": cost}
     text = re.sub(r"\[[-+.\deE,\s]*\]", _one_line, json.dumps(card, indent=1, sort_keys=True, ensure_ascii=False)) + "\n"

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from lib import cross_encoder, cross_encoder_fit, cross_encoder_quality, cross_encoder_saved
-from lib.cross_encoder import CrossEncoder, CrossEncoderError, cross_encoder_group, encode_pairs, load_model, load_tokenizer, pair_keys, score_pairs
+from lib.cross_encoder import CrossEncoderError, cross_encoder_group, pair_keys, score_pairs
 from lib.cross_encoder_fit import Fit, batches, fit_of, learning_rate, train
+from lib.cross_encoder_model import CrossEncoder, encode_pairs, features, load_tokenizer, padded, start_model
 from lib.store import Store, StoreError
 from lib.weights import WeightsError
 from tests.tiny_bert import QUICK, planted, scorer_of, taught_in, tiny_base
@@ -179,6 +180,37 @@ def test_a_loss_that_explodes_is_said(base, tmp_path, monkeypatch):
     assert not (tmp_path / "m").exists()
 
 
+# --- the model
+
+def test_the_features_are_those_of_a_loop(base):
+    import torch
+
+    chance = torch.Generator().manual_seed(0)
+    tokens = torch.randn(3, 6, 4, generator=chance)
+    first, second = torch.tensor([[1, 1, 0, 0, 0, 0], [1, 1, 1, 1, 0, 0], [1, 1, 1, 0, 0, 0]]), torch.tensor([[0, 0, 1, 1, 1, 0], [0, 0, 0, 0, 1, 1], [0, 0, 0, 1, 0, 0]])
+    found = features(tokens, first, second).numpy()
+
+    def cosine(a, b):
+        return float(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
+
+    for row, x in enumerate(tokens.numpy().astype(float)):
+        a, b = x[first[row].numpy() == 1], x[second[row].numpy() == 1]
+        assert found[row, 0] == pytest.approx(np.mean([max(cosine(u, v) for v in b) for u in a]), abs=1e-6)
+        assert found[row, 1] == pytest.approx(cosine(a.mean(axis=0), b.mean(axis=0)), abs=1e-6)
+
+
+def test_before_training_the_score_is_that_of_the_features_alone(base):
+    import torch
+
+    model = start_model(base).eval()
+    batch = padded(encode_pairs(load_tokenizer(base), [("who keeps bees", "the old mill"), ("river", "river river")], 40))
+    with torch.inference_mode():
+        read = model.bert(**batch).last_hidden_state
+        mask = batch["token_type_ids"] * batch["attention_mask"]
+        best, means = features(read, batch["attention_mask"] - mask, mask).T
+        assert model(**batch).logits[:, 0].tolist() == pytest.approx((10 * best + 5 * means - 12.35).tolist(), abs=1e-5)
+
+
 # --- scoring
 
 def test_a_batch_gives_the_scores_of_one_by_one(taught):
@@ -209,7 +241,7 @@ def test_only_the_passage_is_cut(base):
 
 def test_padding_is_masked_and_the_second_text_marked(base):
     tokenizer = load_tokenizer(base)
-    made = cross_encoder.padded(encode_pairs(tokenizer, [("river", "mill bees"), ("who", "eels")], 40))
+    made = padded(encode_pairs(tokenizer, [("river", "mill bees"), ("who", "eels")], 40))
     assert made["attention_mask"].tolist() == [[1] * 6, [1] * 5 + [0]]
     assert made["token_type_ids"].tolist() == [[0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 0]] and made["input_ids"][1, -1] == 0
 
@@ -374,7 +406,7 @@ def test_minilm_becomes_a_cross_encoder():
     from lib import weights
 
     folder = weights.locate("minilm")
-    scorer = CrossEncoder(load_model(folder), load_tokenizer(folder), 64)
+    scorer = CrossEncoder(start_model(folder), load_tokenizer(folder), 64)
     pairs = [("Where was Edda Sorrel born?", "Edda Sorrel was born beside the Marl. " * n) for n in (1, 3, 40)]
     assert scorer.score(pairs) == pytest.approx([scorer.score([p])[0] for p in pairs], abs=1e-4)
     ids, first = encode_pairs(scorer.tokenizer, pairs, 64)[2]

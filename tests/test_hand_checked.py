@@ -1,4 +1,4 @@
-"""The contexts that a person judged: the file is whole, its contexts are those of today's corpus, and what is wrong is refused."""
+"""The contexts that were judged by reading: the file is whole, its contexts are those of today's corpus, and what is wrong is refused."""
 import pandas as pd
 import pytest
 
@@ -16,7 +16,7 @@ def written(tmp_path, *rows, columns=COLUMNS):
 def test_the_committed_file_is_whole_and_covers_what_has_no_span():
     rows = read()
     assert 80 <= len(rows) <= 150 and set(rows["judgement"]) == set(JUDGEMENTS) and rows["reason"].str.len().between(5, 80).all()
-    counts = rows[rows["chosen"] == "drawn"]["judgement"].value_counts()
+    counts = rows[rows["selection"] == "drawn"]["judgement"].value_counts()
     assert counts.min() >= 15, "each judgement often enough for an error to show"
 
 
@@ -39,7 +39,7 @@ def test_the_judged_contexts_are_those_that_the_sample_packs():
 
 @pytest.mark.parametrize("row, message", [
     (("q", "naive", "h", "maybe", "drawn", "why"), "question q, policy naive: judgement 'maybe' is none of supported, partly, not supported"),
-    (("q", "naive", "h", "partly", "found", "why"), "chosen 'found' is none of drawn, by score"),
+    (("q", "naive", "h", "partly", "found", "why"), "selection 'found' is none of drawn, by score"),
     (("q", "naive", "h", "partly", "drawn", ""), "a value is missing")])
 def test_an_unknown_judgement_or_a_missing_reason_is_refused(tmp_path, row, message):
     with pytest.raises(TableError, match=message):

@@ -1,4 +1,6 @@
 """Log-probabilities of answers: stored once, never computed again, and checked live. No model is loaded here."""
+from itertools import chain
+
 import pytest
 
 from lib import reading
@@ -32,7 +34,7 @@ def test_each_pair_is_computed_once_and_comes_back_in_order(store):
     reader = Weigher()
     found = likelihoods([*PAIRS, PAIRS[0]], SPEC, store, reader=reader)
     assert found[0] == found[3] == Likelihood(float(f"{-7 - 25 / 7:.6g}"), 1) and [n for _, n in found] == [1, 2, 2, 1]
-    assert sorted(sum(reader.asked, [])) == sorted((p, f" {a}") for p, a in PAIRS), "an answer follows its prompt after one space"
+    assert sorted(chain(*reader.asked)) == sorted((p, f" {a}") for p, a in PAIRS), "an answer follows its prompt after one space"
     again = likelihoods(PAIRS[::-1], SPEC, store, reader=None)  # no reader: nothing is opened
     assert again == found[2::-1] and len(reader.asked) == 1
 
@@ -52,7 +54,7 @@ def test_a_killed_run_resumes(store):
         likelihoods(PAIRS, SPEC, store, batch_size=1, reader=reader)
     rest = Weigher()
     likelihoods(PAIRS, SPEC, store, batch_size=1, reader=rest)
-    assert len(reader.asked) == 1 and sorted(sum(reader.asked + rest.asked, [])) == sorted((p, f" {a}") for p, a in PAIRS)
+    assert len(reader.asked) == 1 and sorted(chain(*reader.asked, *rest.asked)) == sorted((p, f" {a}") for p, a in PAIRS)
 
 
 def test_model_and_number_format_decide_the_key_and_the_length_of_a_generation_does_not():
@@ -71,7 +73,7 @@ def test_an_endpoint_tells_no_log_probabilities_and_says_what_to_do(store):
 @pytest.mark.parametrize("size", [1, 2, 5])
 def test_what_belongs_to_one_prompt_stays_in_one_batch(size):
     made = batches([*PAIRS, *PAIRS], size)
-    assert sorted(sum(made, [])) == sorted(PAIRS) and made == batches(PAIRS[::-1], size)
+    assert sorted(chain(*made)) == sorted(PAIRS) and made == batches(PAIRS[::-1], size)
     of_prompt = [[i for i, b in enumerate(made) if any(p == prompt for p, _ in b)] for prompt, _ in PAIRS]
     assert all(len(places) == 1 for places in of_prompt) and all(len({p for p, _ in b}) <= size for b in made)
     lengths = [max(len(p) for p, _ in b) for b in made]

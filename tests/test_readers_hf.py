@@ -221,3 +221,56 @@ def test_a_cut_weights_file_is_one_clear_error(tiny, tmp_path):
     file.write_bytes(file.read_bytes()[:-100])
     with pytest.raises(ReaderError, match="could not be loaded: .*(incomplete|invalid|deserializing)"):
         open_reader({"model": str(folder)})
+
+
+CONTINUATIONS = [" Ostley", " very old and wide", " 1921", " no"]
+
+
+def plain_log_p(reader, prompt: str, continuation: str) -> tuple[float, int]:
+    """One forward pass over prompt and continuation, alone and without any cache."""
+    first, then = reader.tokenizer(prompt)["input_ids"], reader.tokenizer(continuation, add_special_tokens=False)["input_ids"]
+    with torch.inference_mode():
+        logits = reader.model(torch.tensor([first + then]), use_cache=False).logits[0].log_softmax(-1)
+    return sum(float(logits[len(first) - 1 + i, token]) for i, token in enumerate(then)), len(then)
+
+
+def test_log_probabilities_are_those_of_a_plain_forward_pass(tiny):
+    prompts = [*PROMPTS, build_prompt("", QUESTIONS[0], "closed_book"), PROMPTS[0], PROMPTS[0]]  # two beginnings; one prompt with three continuations
+    continuations = [*CONTINUATIONS, " Ostley", " Ostley by the river", " x"]
+    with open_reader({"model": str(tiny)}) as reader:
+        found = reader.log_probabilities(prompts, continuations)
+        for (total, n), prompt, continuation in zip(found, prompts, continuations):
+            expected, tokens = plain_log_p(reader, prompt, continuation)
+            assert total == pytest.approx(expected, rel=1e-4) and n == tokens and total < 0
+        one = [len(reader.tokenizer(c, add_special_tokens=False)["input_ids"]) for c in continuations]
+        assert min(one) < max(one), "continuations of several lengths stand in one batch"
+        reader.prefixes = {}
+        assert [total for total, _ in reader.log_probabilities(prompts, continuations)] == pytest.approx([total for total, _ in found], rel=1e-4)
+
+
+def test_the_probabilities_of_all_next_tokens_add_up_to_one(tiny):
+    with open_reader({"model": str(tiny)}) as reader:
+        pieces = {i: reader.tokenizer.decode([i]) for i in range(reader.model.config.vocab_size)}
+        single = [text for i, text in pieces.items() if reader.tokenizer(text, add_special_tokens=False)["input_ids"] == [i]]
+        found = reader.log_probabilities([PROMPTS[0]] * len(single), single)
+        total = sum(2.718281828459045 ** log_p for log_p, _ in found)
+        assert len(single) > 0.5 * len(pieces) and 0.3 < total <= 1 + 1e-5
+
+
+def test_what_a_reader_generates_is_what_it_finds_most_probable(tiny):
+    with open_reader({"model": str(tiny), "max_new_tokens": 1}) as reader:
+        said = reader.generate(PROMPTS[:1])[0].text
+        others = [f" {word}" for word in ("Ostley", "mill", "1921", "north") if f" {word}" != said]
+        one = [c for c in others if len(reader.tokenizer(c, add_special_tokens=False)["input_ids"]) == 1]
+        if said and len(reader.tokenizer(said, add_special_tokens=False)["input_ids"]) == 1:
+            found = reader.log_probabilities([PROMPTS[0]] * (1 + len(one)), [said, *one])
+            assert found[0] == max(found)
+
+
+def test_a_continuation_without_a_token_is_refused(tiny):
+    with open_reader({"model": str(tiny)}) as reader, pytest.raises(ValueError, match="of one token at least"):
+        reader.log_probabilities(PROMPTS[:1], [""])
+    with open_reader({"model": str(tiny)}) as reader, pytest.raises(ValueError, match="got 2 prompts and 1 continuations"):
+        reader.log_probabilities(PROMPTS[:2], [" a"])
+    with pytest.raises(ReaderError, match="was closed"):
+        reader.log_probabilities(PROMPTS[:1], [" a"])

@@ -91,17 +91,17 @@ def test_scorers_that_differ_in_form_alone_are_asked_once():
 def test_scores_of_contexts_are_exported_with_a_hash_and_without_text(world, monkeypatch, tmp_path):
     from lib import scores
 
-    table = judged()[support.KEY].assign(scorer="minilm similarity", score=[0.5, 0.25, None])
+    table = judged()[support.KEY].assign(scorer="minilm similarity, answer alone", score=[0.5, 0.25, None])
     answers = pd.DataFrame({"dataset": ["d"], "qid": ["a"], "prompt_hash": ["x"], "reader": ["r"], "precision": ["fp32"], "em": [1.0], "f1": [1.0], "em_raw": [1.0],
                             "f1_raw": [1.0], "n_prompt_tokens": [1], "n_new_tokens": [1]})
     monkeypatch.setattr(record.tables, "read", lambda name, tier: {"answers": answers, "support": table}[name])
     for name in ("export", "export_support"):
         write = getattr(scores, name)
         monkeypatch.setattr(scores, name, lambda rows, tier, write=write, name=name: write(rows, tier, tmp_path / "scores" / ("support" if name == "export_support" else "")))
-    assert record.export_scores("real") == ["scores/real-r-fp32.csv", "scores/support/real-minilm-similarity.csv"]
+    assert record.export_scores("real") == ["scores/real-r-fp32.csv", "scores/support/real-minilm-similarity-answer-alone.csv"]
     known = scores.committed_support(tmp_path / "scores" / "support")
     assert scores.support_for(["d", "d"], ["a", "b"], support.keys(judged(), SCORERS[2])[:2], known).tolist() == [0.5, 0.25]
-    assert "Ysha" not in (tmp_path / "scores" / "support" / "real-minilm-similarity.csv").read_text()
+    assert "Ysha" not in (tmp_path / "scores" / "support" / "real-minilm-similarity-answer-alone.csv").read_text()
 
 
 def test_the_sample_reads_what_params_say():

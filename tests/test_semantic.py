@@ -5,7 +5,7 @@ import pytest
 
 from lib import hand_checked, semantic, tables
 from lib.scored_contexts import SPAN, SPREAD, scored, spread, supported, thresholds
-from lib.semantic import variants
+from lib.semantic import chosen, variants
 
 DRAWS = 200
 POLICIES = ["naive", "submod"]
@@ -30,7 +30,7 @@ def world(n=60, seed=0, noise=0.3, dataset="d"):
     defined = ~rows["question_type"].isin(list(REASONS))
     verbatim = rows["question_type"] == "bridge"
     rows = rows.assign(dataset=dataset, pack_id="p", budget=100, reader="r", precision="fp32", answer_defined=defined, undefined_reason=rows["question_type"].map(REASONS).fillna(""),
-                       answer_in_corpus=verbatim.astype(int), answer_in_context=(rows["truth"] * verbatim).astype(int))
+                       answer_in_corpus=verbatim.astype(int), answer_in_context=(rows["truth"] * verbatim).astype(int), chosen=None)
     rows["f1"] = (0.6 * rows["truth"] + 0.4 * rng.random(len(rows))).round(3)
     rows["em"] = (rows["f1"] > 0.8).astype(float)
     one = rows.drop_duplicates("context_hash")
@@ -157,7 +157,7 @@ def test_errors_on_hand_checked_contexts_are_counted_by_hand():
     span = one(table, scorer=SPAN, rows="hand-checked", quantity="wrongly_denied")
     right = [q for q, v in verdicts.items() if v == "supported"]
     found = scored(outcomes, readings, support).query("policy == 'naive'").set_index("qid")[SPAN]
-    by_score = variants(outcomes, readings, support, "sample", checked=judgements(readings, **verdicts).assign(chosen="by score"), resamples=DRAWS)
+    by_score = variants(outcomes, readings, support, "sample", checked=judgements(readings, **verdicts).assign(selection="by score"), resamples=DRAWS)
     assert set(by_score[by_score["rows"].str.startswith("hand")]["rows"]) == {"hand-checked, by score"}, "counted apart"
     assert span["n"] == len(right) and span["estimate"] == pytest.approx(np.mean([found[q] == 0 for q in right])), "undefined counts 0"
 
@@ -201,3 +201,24 @@ def test_degenerate_tables_give_missing_values_or_no_rows(few):
 def test_what_is_missing_is_neither_supported_nor_not():
     values = pd.DataFrame({"a": [1.0, 0.0, np.nan], "b": [1.0, 0.0, 0.5]})
     np.testing.assert_array_equal(supported(values, {"a": 0.5, "b": float("nan")}), [[1, np.nan], [0, np.nan], [np.nan, np.nan]])
+
+
+def test_of_each_family_the_form_that_is_best_on_half_0_is_chosen():
+    rows = [("d", n, h, auc) for n, aucs in {"a, x": (0.7, 0.9), "a, y": (0.8, 0.5), "b": (0.95, 0.1), "c, z": (float("nan"), 1.0), "a, any answer": (1.0, 1.0)}.items() for h, auc in zip("01", aucs)]
+    table = pd.DataFrame(rows, columns=["dataset", "scorer", "half", "estimate"]).assign(quantity="auc", rows="verbatim")
+    assert chosen(table) == ["b", "a, y"]
+    second = table.assign(dataset="e", estimate=lambda t: t["estimate"].mask(t["scorer"] == "a, x", 1.0))
+    assert chosen(pd.concat([table, second])) == ["b", "a, x"], "the mean over data sets"
+    assert chosen(table.iloc[:0]) == []
+
+
+def test_the_spread_is_pandas_quantiles_of_each_group_and_counts_each_context_once():
+    frames = world(120)
+    table, rows = spread(*frames), scored(*frames).drop_duplicates("context_hash")
+    assert set(table["group"]) == set(SPREAD) and table["n"].groupby(table["scorer"]).sum().to_dict() == {"coin": len(rows), "good": len(rows)}
+    held = rows[(rows["rows"] == "verbatim") & (rows[SPAN] == 1)]["good"]
+    row = one(table, scorer="good", group="answer in it")
+    assert [row.q10, row.q25, row.q50, row.q75, row.q90] == pytest.approx(list(held.quantile([0.1, 0.25, 0.5, 0.75, 0.9])))
+    assert row.share_supported == pytest.approx((held >= row.threshold).mean()) and row.threshold == thresholds(scored(*frames), ["good"])["good"]
+    assert spread(frames[0].assign(answer_in_context=1), *frames[1:]).empty, "without a threshold there is nothing to show"
+    assert spread(*frames[:2], frames[2].iloc[:0]).empty

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from lib import cross_encoder, readers, reading, scores, support, tables
-from lib.scorers import check_scorers, kind, reader_of, scorer_name
+from lib.scorers import every_form, family, kind, reader_of, scorer_name
 from lib.store import Store
-from lib.support import entailment, judged, keys, lift, likelihood_pairs, score_all, similarity
+from lib.support import entailment, judged, keys, likelihood_pairs, score_all, similarity, weighed
 
 ASKED = [  # qid, question_type, question, answers, context
     ("q1", "bridge", "Where does it end?", ["Aumes", "sea of Aumes"], "The Marl ends in Aumes.\nBees sleep."),
@@ -18,7 +18,7 @@ ASKED = [  # qid, question_type, question, answers, context
     ("q2", "comparison_yesno", "Do bees sleep?", ["yes"], "Bees sleep."),
     ("q3", "free_form", "What do bees do?", ["They sleep in their hive."], "Bees sleep.\nThe hive is warm."),
 ]
-SPECS = [{"reader": "smollm2-135m"}, {"reader": "smollm2-135m", "form": "context"}, {"encoder": "minilm"}, {"encoder": "minilm", "text": "question_answer"},
+SPECS = [{"reader": "smollm2-135m", "form": "lift"}, {"reader": "smollm2-135m", "form": "context"}, {"reader": "smollm2-135m", "form": "any"}, {"encoder": "minilm", "text": "answer"}, {"encoder": "minilm", "text": "question_answer"},
          {"cross_encoder": "support"}]
 
 
@@ -88,11 +88,17 @@ def test_the_table_is_the_declared_one_and_what_cannot_be_judged_is_missing(mode
 
 def test_lift_is_what_the_context_adds_a_token_for_the_answer_it_helps_most(store):
     made = rows().query("context != ''")
-    found = lift(made, {"model": "smollm2-135m"}, store, reader=Weigher())
+    found = weighed(made, {"model": "smollm2-135m"}, store, reader=Weigher())
     # q1 whole: "Aumes" 3 -> 1, "sea of Aumes" 9 -> 7 (a token 0.67): 2; without: 0; q2: "yes" not shown: 0; q3: "sleep" of five words: 2 / 5
     assert found == pytest.approx([2.0, 0.0, 0.0, 0.4], abs=1e-5)
-    alone = lift(made, {"model": "smollm2-135m"}, store, "context", reader=Weigher())
+    alone = weighed(made, {"model": "smollm2-135m"}, store, "context", reader=Weigher())
     assert alone[0] == -1.0 and alone[1] == -3.0
+
+
+def test_any_answer_adds_probabilities_up_and_is_no_mean(store):
+    made = rows().query("context != ''")
+    found = weighed(made, {"model": "smollm2-135m"}, store, "any", reader=Weigher())
+    assert found[0] == pytest.approx(np.log(np.exp(-1) + np.exp(-7))) and found[3] == pytest.approx(-13.0)  # one of five words: 1 + 4 x 3
 
 
 def test_a_reader_is_asked_each_prompt_and_answer_once_and_what_it_is_asked_is_what_is_recorded(models, store):
@@ -152,23 +158,25 @@ def test_the_hash_of_a_score_follows_everything_that_decides_it(models):
 
 @pytest.mark.parametrize("spec, message", [
     ({"model": "minilm"}, "names one of reader, encoder, cross_encoder"), ({"reader": "a", "encoder": "b"}, "names one of"), ("minilm", "names one of"),
-    ({"reader": "smollm2-135m", "form": "ratio"}, "form of scorer 'smollm2-135m' must be one of lift, context, got 'ratio'"),
+    ({"reader": "smollm2-135m", "form": "ratio"}, "form of scorer 'smollm2-135m' must be one of lift, context, any, got 'ratio'"),
     ({"encoder": "minilm", "pool": "max"}, r"scorer 'minilm' has no option \['pool'\]; there are \['text'\]"),
     ({"reader": "smollm2-135m", "precison": "bf16"}, r"a reader has no field \['precison'\]")])
 def test_a_wrong_scorer_is_one_clear_error(spec, message):
     with pytest.raises(ValueError, match=message):
-        check_scorers([spec])
+        every_form([spec])
 
 
 def test_scorers_have_names_of_their_own_and_none_stands_twice():
-    names = check_scorers(SPECS)
-    assert names == ["smollm2-135m fp32 log-probability", "smollm2-135m fp32 log-probability, context alone", "minilm similarity",
-                     "minilm similarity, with the question", "cross-encoder support"]
+    names = [scorer_name(s) for s in every_form(SPECS)]
+    assert names == ["smollm2-135m fp32 log-probability, lift", "smollm2-135m fp32 log-probability, with the context", "smollm2-135m fp32 log-probability, any answer",
+                     "minilm similarity, answer alone", "minilm similarity, with the question", "cross-encoder support"]
+    assert [scorer_name(s) for s in every_form([{"reader": "smollm2-135m"}, {"encoder": "minilm"}, {"cross_encoder": "support"}])] == names, "without a form: all forms"
+    assert [family(n) for n in names] == ["smollm2-135m fp32 log-probability"] * 3 + ["minilm similarity"] * 2 + ["cross-encoder support"]
     assert reader_of({"reader": "m", "precision": "bf16", "form": "context"}) == {"model": "m", "precision": "bf16"}
     with pytest.raises(ValueError, match="scorers names one twice"):
-        check_scorers([SPECS[0], {**SPECS[0], "precision": "fp32"}])
+        every_form([SPECS[0], {**SPECS[0], "precision": "fp32", "form": "lift"}])
     with pytest.raises(ValueError, match="scorers must be a list"):
-        check_scorers({"encoder": "minilm"})
+        every_form({"encoder": "minilm"})
 
 
 def test_without_scorers_or_contexts_the_table_is_empty(models, store):

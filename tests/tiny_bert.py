@@ -3,9 +3,9 @@ import random
 
 import pandas as pd
 
-from lib import cross_encoder, train_cross_encoder
-from lib.cross_encoder import CrossEncoder, load_model, load_tokenizer
+from lib import train_cross_encoder
 from lib.cross_encoder_fit import Fit, train
+from lib.cross_encoder_model import CrossEncoder, load_model, load_tokenizer, quiet
 
 WORDS = "who what river mill bees eels marl good bad old brown slow near keeps holds painted in the of ends sea far town red blue".split()
 QUICK = Fit(epochs=3, batch_size=8, learning_rate=5e-3, max_length=40, checkpoint_steps=4)
@@ -23,7 +23,7 @@ def tiny_base(folder):
     tokenizer.enable_truncation(8)  # as MiniLM's own file does; the loader must switch it off
     tokenizer.save(str(folder / "tokenizer.json"))
     torch.manual_seed(0)
-    with cross_encoder.quiet():
+    with quiet():
         config = BertConfig(vocab_size=len(vocabulary), hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64)
         BertModel(config).save_pretrained(folder)
     return folder
