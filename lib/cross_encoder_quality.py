@@ -37,6 +37,7 @@ def relevant(tables: Mapping[str, pd.DataFrame], target: str) -> tuple[pd.DataFr
     """(questions with what is asked of the passages in column ``question``, gold): for ``support`` question + answer, and gold that holds the answer.
 
     Questions that ``support`` is not taught (no span, or the answer stands in the question) are left out.
+    A search for the answer's words would order these passages almost perfectly, since gold holds them by definition: ``reading_table`` asks more.
     """
     questions, gold = tables["questions"], tables["gold"]
     if target == "rerank":

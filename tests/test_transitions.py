@@ -118,7 +118,7 @@ def test_seeds_are_slices_where_several_draw_questions():
     df = random()
     questions = pd.DataFrame({"dataset": "d", "qid": [f"q{i:04d}" for i in range(60)], "seeds": [[42], [42, 13], []] * 20})
     found = table(df, questions=questions)
-    assert list(dict.fromkeys(found["half"])) == ["all", "0", "1", "seed 13", "seed 42"]
+    assert list(dict.fromkeys(found["half"])) == ["all", "0", "1", "seed 13", "seed 42", "instances"]
     assert set(of(found, half="seed 42")["n"]) == {40} and set(of(found, half="seed 13")["n"]) == {20}
     one_seed = questions.assign(seeds=[[42]] * 60)
     assert set(table(df, questions=one_seed)["half"]) == set(table(df, questions=questions.assign(seeds=[[]] * 60))["half"]) == {"all", "0", "1"}
