@@ -4,7 +4,7 @@ SHELL := bash
 ENV := source .ci/env.sh;
 N ?= 0
 
-.PHONY: help env weights repro test real own paper live record why compare bench lab
+.PHONY: help env weights repro test real own paper live record train why compare bench lab
 
 help:            ## this list
 	@grep -E '^[a-z]+: .*## ' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -35,6 +35,9 @@ live: weights    ## ignore the recorded answers, generate N a reader (N=0: all) 
 
 record: weights  ## write the recorded answers of the sample tier again (resumes)
 	@$(ENV) python -m lib.weights qwen2.5-coder-0.5b && python -m lib.record
+
+train: env       ## train the cross-encoders on the training questions in data/raw/train (some 40 minutes of one core; resumes; NAMES="support" for one)
+	@$(ENV) python -m lib.weights && python -m lib.train_cross_encoder $(NAMES)
 
 why: env         ## why each stage would run
 	@$(ENV) python -m lib.why
