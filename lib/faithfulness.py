@@ -40,6 +40,8 @@ ASKED = ["dataset", "qid", "context_hash"]
 def faithfulness(outcomes: pd.DataFrame, answers: pd.DataFrame, ablations: pd.DataFrame, supported: pd.DataFrame, tier: str, resamples: int = 10_000,
                  seed: int = 0) -> pd.DataFrame:
     """The faithfulness table; no row where nothing was ablated. Raises ValueError for an ablated context that some reader did not answer."""
+    if ablations.empty:
+        return pd.DataFrame(columns=COLUMNS)
     rows = paired(answers, ablations, supported)
     made = []
     for (dataset, *reader), group in rows.groupby(["dataset", *READER]):

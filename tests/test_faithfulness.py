@@ -182,3 +182,10 @@ def test_intervals_resample_questions_with_all_their_rows():
     narrow = quantities(pd.concat([rows, rows.assign(policy="again")]), DRAWS)["f1_falls"]
     plain = quantities(rows, DRAWS)["f1_falls"]
     assert (narrow.low, narrow.high) == (plain.low, plain.high), "the same questions twice tell no more"
+
+
+def test_nothing_ablated_is_a_table_without_rows_whatever_its_types():
+    empty = {n: pd.DataFrame(columns=list(tables.TABLES[n].columns)) for n in ("ablations", "support", "answers", "outcomes")}
+    for checked in (empty, {n: tables.check(t, n) for n, t in empty.items()}):
+        found = faithfulness.faithfulness(checked["outcomes"], checked["answers"], checked["ablations"], checked["support"], "t", 50)
+        assert found.empty and tables.check(found, "faithfulness").empty
