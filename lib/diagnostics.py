@@ -128,8 +128,10 @@ def rankers_of(settings: pd.DataFrame) -> dict[str, tuple[str, str]]:
 
 
 def torn_question(read: pd.DataFrame, policies: list[str]) -> pd.DataFrame:
-    """Rows of the first question (by id) on which the policies differ both in answer-in-context and in F1."""
+    """Rows of the first question (by id) on which the policies differ both in answer-in-context and in F1, if possible with equal gold coverage."""
     rows = read[read["policy"].isin(policies)]
-    spread = rows.groupby(["dataset", "qid"])[["answer_in_context", "f1"]].nunique().min(axis=1)
-    torn = spread[spread > 1].index if (spread > 1).any() else spread.index
-    return rows[(rows["dataset"] == torn[0][0]) & (rows["qid"] == torn[0][1])]
+    spread = rows.groupby(["dataset", "qid"])[["answer_in_context", "f1", "gold_coverage"]].nunique()
+    torn = (spread[["answer_in_context", "f1"]] > 1).all(axis=1)
+    even = torn & (spread["gold_coverage"] == 1)
+    chosen = spread.index[even] if even.any() else spread.index[torn] if torn.any() else spread.index
+    return rows[(rows["dataset"] == chosen[0][0]) & (rows["qid"] == chosen[0][1])]

@@ -52,6 +52,21 @@ def faithfulness(outcomes: pd.DataFrame, answers: pd.DataFrame, ablations: pd.Da
     return pd.DataFrame(made, columns=COLUMNS)
 
 
+def by_kind(outcomes: pd.DataFrame, answers: pd.DataFrame, ablations: pd.DataFrame, supported: pd.DataFrame, reader: str) -> pd.DataFrame:
+    """Of the answers of ``reader`` that are exactly right with the whole context, how many stay right without the answer's snippets, by kind of question.
+
+    Columns: dataset, question_type, right, stay_right, stay_right_other (without as many other snippets, where there are others).
+    """
+    columns = ["dataset", "question_type", "right", "stay_right", "stay_right_other"]
+    if ablations.empty:
+        return pd.DataFrame(columns=columns)
+    rows = paired(answers[answers["reader"] == reader], ablations, supported)
+    rows = rows.merge(outcomes[["dataset", "qid", "question_type"]].drop_duplicates(), on=["dataset", "qid"])
+    right = rows[rows["em_with"] == 1]
+    counted = right.assign(right=1, stay_right=right["em_without"], stay_right_other=right["em_other"])
+    return counted.groupby(["dataset", "question_type"])[columns[2:]].sum().astype(int).reset_index()
+
+
 def _shown(i: Interval) -> tuple:
     return i.estimate, i.low, i.high, i.n, i.clusters
 

@@ -38,7 +38,7 @@ def published_beside_ours(claims: pd.DataFrame, tier: str | None = None) -> alt.
     run = df["n"].dropna()
     readers = sorted(set(df["reader"].dropna())) if "reader" in df else []
     read_by = f" · ours read by {words.listed(readers)}" if readers else ""
-    title = words.headed(f"{len(df)} published numbers: {words.listed(found)}", f"{words.counted(run) if len(run) else 'nothing run'} · "
+    title = words.headed(f"{len(df)} published numbers: {words.listed(found)}", f"{words.counted(run, 'questions or rows') if len(run) else 'nothing run'} · "
                          f"{words.tier_of(df, tier)}{read_by}", f"Hollow: published. Filled: ours, with its 95{words.GAP}% interval")
     return alt.vconcat(*panels, spacing=16).properties(title=title)
 

@@ -74,7 +74,7 @@ def _ratio(ratio: float, low: float, high: float) -> str:
 
 def _worth(row: dict) -> str:
     found = words.verdict(row["gap_low"], row["gap_high"])
-    numbers = f"{row['score']} is {row['kept']:.2f} where it kept them, {row['dropped']:.2f} where not"
+    numbers = f"{row['score']} is {row['kept']:.2f} with the answer in the context, {row['dropped']:.2f} without"
     times = f" ({row['ratio_text'].split(' ×')[0]} times)" if row["ratio"] == row["ratio"] else ""
     return {"wins": f"{numbers}{times}", "loses": f"{numbers}: lower", "undecided": f"{numbers}: too close to call"}[found]
 
@@ -97,7 +97,7 @@ def _dumbbells(df: pd.DataFrame) -> alt.LayerChart:
     x = alt.X("kept:Q", title=None, axis=alt.Axis(tickCount=5, format="~g"), scale=alt.Scale(domain=[0, end], nice=False))
     base = alt.Chart(df).encode(y=alt.Y("row:N", sort=rows, title=None, axis=row_axis(rows)))
     layers = [base.mark_rule(color=FAINT, strokeWidth=6).encode(x=x, x2="dropped:Q")]
-    for side, fill, name in (("kept", STRONG, "answer kept"), ("dropped", PAPER, "answer dropped")):
+    for side, fill, name in (("kept", STRONG, "answer kept"), ("dropped", PAPER, "answer not in context")):
         here = base.encode(x=alt.X(f"{side}:Q", title=None))
         layers += [base.mark_rule(color=STRONG, strokeWidth=2).encode(x=alt.X(f"{side}_low:Q"), x2=f"{side}_high:Q"),
                    here.mark_point(filled=True, size=95, opacity=1, fill=fill, stroke=STRONG, strokeWidth=2),

@@ -36,7 +36,7 @@ def mediation_effects(table: pd.DataFrame, mediator: str = "answer_in_context", 
     where = " · ".join(str(df[c].iloc[0]) for c in ("dataset", "reader", "precision") if c in df and df[c].nunique() == 1)
     left = f", {int(df['undefined'].max())} undefined left out" if "undefined" in df and df["undefined"].max() else ""
     title = words.headed(_finding(known, order, mediator, words.shown(outcome)), f"{where} · {words.counted(df['n'])}{left} · {words.tier_of(df, tier)}",
-                         f"Bars: 95{words.GAP}% bootstrap intervals over questions; “runs through” needs assumptions (see the text)", width=690)
+                         f"Bars: 95{words.GAP}% bootstrap intervals over questions; read as cause only under the assumptions in the text", width=690)
     return alt.layer(*_layers(effects, heads, BLOCK * len(order), f"difference in {words.shown(outcome)}, treatment − control")).properties(
         width=WIDTH, height=BLOCK * len(order), title=title)
 
@@ -77,4 +77,4 @@ def _finding(known: dict, order: list[str], mediator: str, outcome: str) -> str:
     if through.ci_low <= 0 <= through.ci_high:
         return f"{pair}: no part of the {word} in {outcome} can be shown to run through {mediator}"
     ends = f"[{words.percent(share.ci_low)} to {words.percent(share.ci_high)}]"
-    return f"{pair}: {words.percent(share.estimate)} of the {word} in {outcome} runs through {mediator} {ends}"
+    return f"{pair}: {words.percent(share.estimate)} of the {word} in {outcome} goes with {mediator} {ends}"

@@ -116,7 +116,7 @@ def hand_checked_errors(variants: pd.DataFrame, tier: str | None = None) -> alt.
     names = [shown_as(s, order) for s in order]
     heads = {"wrongly_supported": "called supported, judged not", "wrongly_denied": "not called supported, judged so"}
     panels = [_errors(df[df["quantity"] == q], names, head, k == 0) for k, (q, head) in enumerate(heads.items())]
-    counted = words.counted(df.groupby("quantity")["n"].max(), "contexts")
+    counted = words.counted(df["n"], "contexts")
     title = words.headed(_least(wide, df, order), f"{counted} judged so · {words.tier_of(df, tier)}", EXACT, width=700)
     return alt.hconcat(*panels, spacing=20).properties(title=title)
 
@@ -173,7 +173,7 @@ def _rest(df: pd.DataFrame, more: pd.DataFrame, order: list[str]) -> str:
         return told
     found = {words.verdict(low, high) for low, high in zip(more["ci_low"].dropna(), more["ci_high"].dropna())}
     decided = {frozenset({"wins"}): ": in every row more than the control", frozenset({"undecided"}): ": in no row clearly more than the control"}
-    return f"{told}, to {main['other']:.2f} without others{decided.get(frozenset(found), '')}"
+    return f"{told}; without as many others it is {main['other']:.2f}{decided.get(frozenset(found), '')}"
 
 
 def _four(df: pd.DataFrame, order: list[str]) -> list[alt.Chart]:

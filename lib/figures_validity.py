@@ -134,7 +134,7 @@ def _lead(part: pd.DataFrame) -> tuple[str, str] | None:
             row, sign = rows.iloc[0], -1 if verdict == "loses" else 1
             low, high = sorted([sign * row["ci_low"], sign * row["ci_high"]])
             by = f"{words.signed(sign * row['estimate'], 2)} [{words.signed(low, 2)}, {words.signed(high, 2)}]"
-            return verdict, {"wins": f"answer_in_context goes with {{}} best, ahead of {row['minus']} by {by}",
+            return verdict, {"wins": f"answer_in_context goes with {{}} more closely than any other measure on the same rows, ahead of {row['minus']} by {by}",
                              "loses": f"answer_in_context does not go with {{}} best: {row['minus']} is ahead by {by}",
                              "undecided": f"answer_in_context and {row['minus']} cannot be told apart as predictors of {{}}: {by}"}[verdict]
     return None

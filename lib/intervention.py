@@ -19,6 +19,7 @@ PANEL = ["pack_id", "budget", "reader", "precision"]
 KEY = ["dataset", "qid", "half", *PANEL]
 COLUMNS = ["tier", "dataset", *PANEL, "half", "treatment", "control", "metric", "delta", "ci_low", "ci_high", "p_value", "margin", "eq_low", "eq_high",
            "eq_p", "verdict", "mde", "n", "clusters"]
+FEWEST = 6  # questions that must change before a metric has moved: 2 * 0.5 ** 6 is 3 %
 
 
 def intervention(outcomes: pd.DataFrame, tier: str, pair: tuple[str, str] = PAIR, metrics: Sequence[str] = METRICS, margin: float = 0.02,
@@ -72,22 +73,24 @@ def _row(mean: float, draws: np.ndarray, deltas: np.ndarray, margin: float) -> t
     same = stats.equivalence_of_draws(deltas, np.arange(len(deltas)), draws, margin)
     sd = deltas[known].std(ddof=1) if len(known) > 1 else 0.0
     mde = stats.minimum_detectable_effect(sd, len(known)) if sd else math.nan
-    return (*moved[:4], margin, same.low, same.high, same.p_value, verdict(moved, same), mde, moved.n, moved.clusters)
+    changed = int(np.count_nonzero(deltas[known]))
+    return (*moved[:4], margin, same.low, same.high, same.p_value, verdict(moved, same, changed), mde, moved.n, moved.clusters)
 
 
-def verdict(moved: Interval, same: stats.Equivalence) -> str:
+def verdict(moved: Interval, same: stats.Equivalence, changed: int = FEWEST) -> str:
     """What the 95 % interval and the two one-sided tests say together.
 
     "moved up", "moved down": the 95 % interval excludes 0. "equivalent": the 90 % interval lies within the margin. Both at once:
     "slightly up", "slightly down", a move smaller than we would call one, so it counts as equivalent. "inconclusive": neither.
-    "undefined": no question has the metric.
+    "undefined": no question has the metric. Fewer than six ``changed`` questions move nothing: a sign test on five cannot reach 5 %, though a
+    percentile interval would.
 
     >>> verdict(Interval(0.01, 0.004, 0.016, 0.001, 900, 900), stats.Equivalence("equivalent", 0.01, 0.005, 0.015, 0.01, 0.02, 900, 900))
     'slightly up'
     """
     if math.isnan(moved.estimate):
         return "undefined"
-    way = "up" if moved.low > 0 else "down" if moved.high < 0 else ""
+    way = "" if changed < FEWEST else "up" if moved.low > 0 else "down" if moved.high < 0 else ""
     if same.verdict == "equivalent":
         return f"slightly {way}" if way else "equivalent"
     return f"moved {way}" if way else "inconclusive"

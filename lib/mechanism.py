@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from scipy.stats import binomtest
 
 from lib import bootstrap, summaries, survival
 from lib.bootstrap import divide, percentile_interval
@@ -31,6 +32,7 @@ QUANTITIES = {
     "coverage_delta_bridging": "... the part in bridging passages",
     "coverage_delta_answer": "... the part in answer-bearing passages; the two parts add up",
 }
+NO_SHARES = ("gold_added", "gold_dropped", "coverage_delta", "coverage_delta_bridging", "coverage_delta_answer")
 COLUMNS = ["tier", "dataset", "pack_id", "budget", "half", "treatment", "control", "question_type", "quantity", "estimate", "ci_low", "ci_high", "n",
            "clusters"]
 
@@ -118,4 +120,12 @@ def _ratios(group: pd.DataFrame, resamples: int, seed: int):
     for i, (kind, quantity) in enumerate((t, q) for t in types for q in QUANTITIES):
         found = percentile_interval(observed[0, i], drawn[:, i], np.flatnonzero(weights[:, i]), tested=False)
         counted = found.clusters if quantity == "added_coverage_bridging" else round(weights[:, i].sum())
-        yield kind, quantity, found._replace(n=int(counted))
+        yield kind, quantity, _never_certain(found, quantity)._replace(n=int(counted))
+
+
+def _never_certain(found: bootstrap.Interval, quantity: str) -> bootstrap.Interval:
+    """A share of 0 or 1 has resamples that are all alike; the exact interval over its questions takes their place (three passages prove little)."""
+    if quantity in NO_SHARES or found.low != found.high or found.estimate not in (0, 1):
+        return found
+    exact = binomtest(round(found.estimate * found.clusters), found.clusters).proportion_ci()
+    return found._replace(low=exact.low, high=exact.high)

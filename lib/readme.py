@@ -54,8 +54,9 @@ def finding() -> str:
         parts.append(f"The same on public questions: {versus('real', 'naive')}. Submodular - focused heuristic: {versus('real', 'focused')}.")
     if tables.TABLES["claims"].path("real").exists():
         verdicts = tables.read("claims", "real")["verdict"].value_counts()
-        counted = ", ".join(f"{verdicts.get(v, 0)} {v}" for v in ("reproduced", "differs", "inconclusive", "not run"))
-        parts.append(f"Published figures beside ours (tier real, a smaller reader): {counted}.")
+        counted = ", ".join(f"{verdicts.get(v, 0)} {said}" for v, said in (("reproduced", "reproduced"), ("differs", "differ"), ("inconclusive", "inconclusive"),
+                                                                             ("not run", "not run")))
+        parts.append(f"The preprint's figures (document 000, below) beside ours, tier real, a smaller reader: {counted}.")
     return "> " + "\n> ".join(parts)
 
 

@@ -105,6 +105,19 @@ def conditional_means(outcomes: pd.DataFrame, by: str, measures: Sequence[str], 
                                        "ci_high", "n", "clusters"])
 
 
+def within_questions(outcomes: pd.DataFrame, by: str, measure: str) -> pd.DataFrame:
+    """The questions on which the packers part in the indicator ``by``: mean of ``measure`` without and with it, and in how many it is higher, equal or lower.
+
+    One row a data set: dataset, questions (all), parted, without, with, higher, equal, lower. A question's rows on one side are averaged.
+    """
+    rows = []
+    for dataset, group in outcomes.dropna(subset=[measure]).groupby("dataset"):
+        sides = group.groupby(["qid", by])[measure].mean().unstack(by).reindex(columns=[0, 1]).dropna().astype(float)
+        up, down = int((sides[1] > sides[0]).sum()), int((sides[1] < sides[0]).sum())
+        rows.append((dataset, group["qid"].nunique(), len(sides), sides[0].mean(), sides[1].mean(), up, len(sides) - up - down, down))
+    return pd.DataFrame(rows, columns=["dataset", "questions", "parted", "without", "with", "higher", "equal", "lower"])
+
+
 def ranking_means(measured: pd.DataFrame, tier: str, resamples: int = 10_000, seed: int = 0) -> pd.DataFrame:
     """The retrieval table: mean of each ranking measure per data set, scope and ranker; undefined questions counted."""
     key = ["dataset", "scope", "ranker"]

@@ -102,6 +102,9 @@ def _kinds(delta: np.ndarray, kind: np.ndarray, sample: np.ndarray, drawn: np.nd
 def share_of_gain(rows: pd.DataFrame, w: Mapping, resamples: int, seed: int) -> Interval:
     """Part of the difference treatment - control in ``measure`` that the questions of ``transition`` bring: published 0.81 (5.0.0.4), a gross share."""
     delta, kind = _known(rows, w)
+    whole = stats.mean_interval(delta, range(len(delta)), resamples, seed)
+    if not (whole.low > 0 or whole.high < 0):
+        raise LookupError(f"the whole difference is undecided ({whole.estimate:+.3f} [{whole.low:+.3f}, {whole.high:+.3f}]), and a share of nothing is noise")
     return stats.ratio_interval(_only(delta, kind, SPLIT[w["transition"]]), delta, range(len(delta)), resamples, seed)
 
 

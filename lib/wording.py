@@ -85,7 +85,7 @@ def _survived(dataset: str, kept, pool: float, budget: int) -> str:
     return f"On {dataset} the answer was retrieved for {percent(pool)} of the span questions, and of those {said}{ahead}."
 
 
-SEEN = {"closed_book": "from memory", "naive": "on naively packed contexts", "submod": "on submodularly packed ones", "gold": "when only gold passages are packed"}
+SEEN = {"closed_book": "closed book", "naive": "on naively packed contexts", "submod": "on submodularly packed ones", "gold": "when only gold passages are packed"}
 
 
 def reading_answer(table, reader: str) -> str:

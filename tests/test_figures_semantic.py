@@ -106,9 +106,9 @@ def test_errors_are_counted_on_the_marks_and_the_least_comes_first():
 
 
 @pytest.mark.parametrize(("means", "told"), [
-    ({}, "F1 falls from 0.60 to 0.20 without the answer's snippets, to 0.55 without others: in every row more than the control"),
-    ({"f1_falls_more": 0.0}, "to 0.55 without others: in no row clearly more than the control"),
-    ({"f1_without": 0.65, "f1_falls_more": -0.1}, "F1 does not fall without the answer's snippets (0.60 before, 0.65 after), to 0.55 without others"),
+    ({}, "F1 falls from 0.60 to 0.20 without the answer's snippets; without as many others it is 0.55: in every row more than the control"),
+    ({"f1_falls_more": 0.0}, "without as many others it is 0.55: in no row clearly more than the control"),
+    ({"f1_without": 0.65, "f1_falls_more": -0.1}, "F1 does not fall without the answer's snippets (0.60 before, 0.65 after); without as many others it is 0.55"),
     ({"f1_other": None, "f1_falls_more": None}, "F1 falls from 0.60 to 0.20 without the answer's snippets")])
 def test_the_title_says_which_way_it_fell(means, told):
     assert said(faithful(rested(**means))).endswith(told) or told in said(faithful(rested(**means)))

@@ -102,12 +102,12 @@ def through(total, indirect, half=0.05, share=0.87, pair=("submod", "topk"), med
 
 
 @pytest.mark.parametrize(("table", "said"), [
-    (through(0.16, 0.14), "submod − topk: 87 % of the gain in F1 runs through answer_in_context [82 % to 92 %]"),
-    (through(-0.16, -0.14), "submod − topk: 87 % of the loss in F1 runs through answer_in_context [82 % to 92 %]"),
+    (through(0.16, 0.14), "submod − topk: 87 % of the gain in F1 goes with answer_in_context [82 % to 92 %]"),
+    (through(-0.16, -0.14), "submod − topk: 87 % of the loss in F1 goes with answer_in_context [82 % to 92 %]"),
     (through(0.16, 0.01), "submod − topk: no part of the gain in F1 can be shown to run through answer_in_context"),
     (through(0.01, 0.0), "submod − topk: the difference in F1 is undecided, so there is nothing to divide"),
     (pd.concat([through(0.01, 0.0), through(0.02, 0.0, pair=("submod", "mmr"))]), "None of 2 contrasts in F1 is decided, so there is nothing to divide"),
-    (pd.concat([through(0.01, 0.0), through(0.16, 0.14, pair=("submod", "mmr"))]), "submod − mmr: 87 % of the gain in F1 runs through answer_in_context [82 % to 92 %]")])
+    (pd.concat([through(0.01, 0.0), through(0.16, 0.14, pair=("submod", "mmr"))]), "submod − mmr: 87 % of the gain in F1 goes with answer_in_context [82 % to 92 %]")])
 def test_the_title_of_mediation_divides_only_what_is_decided(table, said):
     chart = mediation_effects(table)
     assert title(chart) == said and "35 undefined left out" in notes(chart)

@@ -190,3 +190,9 @@ def test_the_world_of_the_benchmark_fits_its_declarations_and_itself():
     assert (rows["answer_in_context"] <= rows["answer_in_pool"]).all() and (rows["answer_in_pool"] <= rows["answer_in_corpus"]).all()
     assert len(made["outcomes"]) == 40 * 9 and made["outcomes"]["em"].notna().all()
     assert (made["contexts"]["n_tokens"] <= 160).all() and rows.groupby("answer_in_context")["f1"].mean().is_monotonic_increasing
+
+
+def test_five_changed_questions_move_nothing():
+    up = Interval(0.05, 0.01, 0.09, 0.01, 100, 100)
+    same = stats.Equivalence("inconclusive", 0.05, 0.02, 0.08, 0.9, 0.02, 100, 100)
+    assert intervention.verdict(up, same, changed=6) == "moved up" and intervention.verdict(up, same, changed=5) == "inconclusive"

@@ -3,7 +3,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lib import mechanism, packers, survival, tables
+from lib import bootstrap, mechanism, packers, survival, tables
 from lib.mechanism import QUANTITIES
 
 DRAWS = 200
@@ -147,3 +147,10 @@ def test_poor_input_gives_missing_rows_or_none():
     assert spoken["estimate"]["undefined"] == 1 and spoken["estimate"].notna().sum() == 1
     with pytest.raises(ValueError, match="2 such pairs"):
         mechanism.mechanism(questions, holders, pd.concat([packs, packs.assign(budget=160)]), "t", resamples=DRAWS)
+
+
+def test_a_share_of_three_passages_is_never_certain():
+    sure = bootstrap.Interval(0.0, 0.0, 0.0, float("nan"), 3, 3)
+    exact = mechanism._never_certain(sure, "added_bridging")
+    assert exact.low == 0 and exact.high == pytest.approx(1 - 0.025 ** (1 / 3))  # Clopper-Pearson: (1 - p)^3 = 2.5 %
+    assert mechanism._never_certain(sure, "coverage_delta") == sure  # a difference of nothing is exactly nothing

@@ -57,14 +57,14 @@ def test_the_survival_sentence_copes_with_fewer_packers_and_with_no_defined_answ
 
 def test_the_reading_sentence_names_the_arms_that_were_read():
     table = pd.DataFrame({"dataset": "own_x", "reader": "r", "measure": "f1", "policy": ["closed_book", "topk"], "estimate": [0.1, 0.2]})
-    assert wording.reading_answer(table, "r") == "On own_x r scores F1 0.10 from memory, and 0.20 on contexts of top-k documents."
+    assert wording.reading_answer(table, "r") == "On own_x r scores F1 0.10 closed book, and 0.20 on contexts of top-k documents."
 
 
 def test_the_loss_sentence_copes_with_one_side_and_with_none():
     stages = pd.DataFrame({"dataset": "own_x", "slice": "all", "outcome": "em", "pack_id": "p", "budget": 160, "reader": "r", "precision": "fp32", "policy": "mmr",
                            "stage": ["corpus", "pool", "context", "read"], "order": [1, 2, 3, 4], "share": [1, 1, 0.5, 0]})
     split = pd.DataFrame({"dataset": "own_x", "reader": "r", "measure": "f1", "holds": [1], "estimate": [0.25]})
-    assert wording_stages.loss_answer(stages, split, "r").endswith("0 come out exactly right. Mean F1 is 0.25 where the answer stands in the context.")
+    assert wording_stages.loss_answer(stages, split, "r").endswith("0 come out exactly right. Over the packers compared, mean F1 is 0.25 where the answer stands in the context.")
     assert "no chain of losses" in wording_stages.loss_answer(stages.iloc[:0], split, "r")
 
 
@@ -72,3 +72,8 @@ def test_the_retrieval_sentence_copes_with_one_scope_and_without_gold():
     table = pd.DataFrame({"dataset": "own_x", "ranker": "dense", "scope": ["pooled"], "estimate": [0.5], "n": [4]})
     assert wording.retrieval_answer(table) == "On own_x a dense top 5 holds every gold passage for 50 % of 4 questions when it searches all passages."
     assert "no question has gold passages" in wording.retrieval_answer(table.assign(estimate=float("nan")))
+
+
+def test_counts_have_no_decimals_and_shares_keep_theirs():
+    html = show.rows(pd.DataFrame({"n": [1092.0, None], "share": [1.0, 0.0], "f1": [0.5, 1.0]}), 3).to_html()
+    assert ">1,092<" in html and ">1.000<" in html and ">0.500<" in html and "1092.000" not in html

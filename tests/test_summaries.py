@@ -189,3 +189,10 @@ def test_reading_means_share_the_answer_of_a_shared_context():
                             "em": [1.0, 0, 0, 0], "f1": [1.0, 0.5, 0.5, 0]})
     table = reading_means(asked, answers, "t", DRAWS)
     assert table.groupby("policy")["estimate"].apply(list).to_dict() == {"naive": [0.25, 0.5], "mmr": [0.25, 0.5]} and (table["n"] == 4).all()
+
+
+def test_within_questions_compares_a_question_with_itself():
+    rows = pd.DataFrame({"dataset": "d", "qid": ["a", "a", "a", "b", "b", "c"], "kept": [1, 0, 0, 1, 0, 1], "f1": [1.0, 0.0, 0.5, 0.5, 0.5, 1.0]})
+    found = summaries.within_questions(rows, "kept", "f1").iloc[0]
+    assert found.tolist() == ["d", 3, 2, pytest.approx(0.375), pytest.approx(0.75), 1, 1, 0]  # c never parts
+    assert summaries.within_questions(rows.assign(kept=1), "kept", "f1")["parted"].tolist() == [0]

@@ -138,7 +138,8 @@ def test_degenerate_input_gives_missing_numbers_or_no_rows():
 
 
 def test_figures_for_the_register_are_the_table_s_numbers():
-    df = random(4)
+    undecided = random(4)
+    df = undecided.assign(f1=undecided["f1"] + (undecided["policy"] == "new"))  # one more for all: a difference that is decided
     found, where = of(table(df)), {"treatment": "new", "control": "old", "measure": "f1", "budget": 160, "policies": ["new", "old"]}
     for kind in SPLIT:
         share, count, gain = (FIGURES[f](df, where | {"transition": kind, "per": 500}, DRAWS, 0) for f in ("share_of_gain", "questions_in", "gain_per_question"))
@@ -146,5 +147,7 @@ def test_figures_for_the_register_are_the_table_s_numbers():
         assert count.estimate == pytest.approx(500 * found["share"][kind]) and gain.estimate == pytest.approx(found["mean_delta"][kind], nan_ok=True)
         assert share.n == count.n == 60 and (count.low <= count.estimate <= count.high)
     assert not set(FIGURES) & set(pooled.FIGURES) or all(pooled.FIGURES[f] is FIGURES[f] for f in FIGURES)
+    with pytest.raises(LookupError, match="the whole difference is undecided .* a share of nothing is noise"):
+        FIGURES["share_of_gain"](undecided, where | {"transition": "gained"}, DRAWS, 0)
     with pytest.raises(LookupError, match="no question has f1 under both new and nobody"):
         FIGURES["share_of_gain"](df, where | {"control": "nobody", "transition": "gained"}, DRAWS, 0)
