@@ -26,6 +26,10 @@ class ChartError(ValueError):
     """A table does not fit a figure; the message names the figure, what was found and the mend."""
 
 
+class NothingToDraw(ChartError):
+    """A sound table without a row that a figure could draw: too few questions, or none with what the figure shows."""
+
+
 class Look(NamedTuple):
     """How one policy is drawn: colour (distinct in grey and to colour-blind readers), dash and shape say it once more."""
 
@@ -107,7 +111,7 @@ def ready(df: pd.DataFrame, figure: str, *columns: str) -> pd.DataFrame:
     if missing:
         raise ChartError(f"{figure}: columns {missing} are missing; found {list(df)}")
     if df.empty:
-        raise ChartError(f"{figure}: the table has no rows; loosen the filter that made it")
+        raise NothingToDraw(f"{figure}: the table has no rows; loosen the filter that made it")
     _within_limit(len(df), figure)
     gaps = [c for c in columns if c in ("estimate", "ci_low", "ci_high", "delta", "share") and df[c].isna().any()]
     if gaps:

@@ -16,6 +16,7 @@ FACTS = ("claim", "kind", "label", "source", "dataset", "published", "published_
          "lifts", "reader_needed", "headline", "note")
 ESTIMATES = {"contrasts": {"delta": "estimate"}, "intervention": {"delta": "estimate"}, "transitions": {"contribution": "estimate"}}
 KINDS = ("score", "difference", "count", "limitation")  # score: also shares, correlations, tokens
+FEWEST = 15  # rows that lift a limitation; a handful of questions of one's own lift none
 LIFTS = ("lifted", "partly lifted", "")
 TEXT = [c for c in FACTS if c not in ("published", "published_low", "published_high", "effect", "headline")]
 
@@ -118,6 +119,9 @@ def _limit(c, tier: str, run: Run) -> dict:
             found = resolve(c.table, c.where, dataset, c.claim, run)
         except NotRun as reason:
             reasons.append(str(reason))
+            continue
+        if found["n"] < FEWEST:
+            reasons.append(f"{dataset}: only {int(found['n'])} rows, too few to show it")
             continue
         return row | {"compared_with": dataset, "ours": found["estimate"], "ci_low": found["ci_low"], "ci_high": found["ci_high"], "n": int(found["n"]),
                       "verdict": c.lifts}

@@ -77,14 +77,14 @@ def paired(answers: pd.DataFrame, ablations: pd.DataFrame, supported: pd.DataFra
     Raises ValueError where a reader has not answered.
     """
     one = ablations[[*diagnostics.PACK_KEY, "context_hash"]].drop_duplicates()
-    hashes = ablations.pivot(index=diagnostics.PACK_KEY, columns="removed", values="ablated_hash").reindex(columns=["answer", "other"]).reset_index()
+    hashes = ablations.pivot(index=diagnostics.PACK_KEY, columns="removed", values="ablated_hash").reindex(columns=["answer", "other"]).astype(object).reset_index()
     one = one.merge(hashes, on=diagnostics.PACK_KEY).rename(columns={"context_hash": "with", "answer": "without"}).assign(closed="closed_book")
     out = one.merge(answers[["dataset", *READER]].drop_duplicates(), on="dataset")
     said = [normalise_answer(p) if isinstance(p, str) else None for p in answers["prediction"]]
     scored = answers.assign(said=pd.Series(said, index=answers.index, dtype=object))
-    log_p = supported.rename(columns={"score": "log_p"})[[*ASKED, "scorer", "log_p"]]
-    out["scorer"] = ["" if p == "served" else scorers.scorer_name({"reader": r, "precision": p, "form": "context"})
-                     for r, p in zip(out["reader"], out["precision"])]
+    log_p = supported.rename(columns={"score": "log_p"})[[*ASKED, "scorer", "log_p"]].astype({"scorer": object})
+    named = ["" if p == "served" else scorers.scorer_name({"reader": r, "precision": p, "form": "context"}) for r, p in zip(out["reader"], out["precision"])]
+    out["scorer"] = pd.Series(named, index=out.index, dtype=object)
     for arm in ARMS:
         values = ["em", "f1", "said"]
         part = scored[[*ASKED, *READER, *values]].rename(columns={"context_hash": arm} | {v: f"{v}_{arm}" for v in values})

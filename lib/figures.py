@@ -2,11 +2,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 import altair as alt
 import pandas as pd
 
-from lib.charts import MUTED, save, use
+from lib.charts import MUTED, NothingToDraw, save, use
 from lib.figures_claims import published_beside_ours
 from lib.figures_effects import forest
 from lib.figures_example import worked_example
@@ -45,13 +46,19 @@ def nothing(what: str) -> alt.Chart:
 
 def drawn(draw: Callable[..., alt.TopLevelMixin], table: pd.DataFrame, **settings) -> alt.TopLevelMixin:
     """The figure of the rows of ``table`` that can be drawn, or a note that there are none."""
-    rows = known(table)
-    return draw(rows, **settings) if len(rows) else nothing(draw.__name__.strip("_").replace("_", " "))
+    rows, name = known(table), draw.__name__.strip("_").replace("_", " ")
+    try:
+        return draw(rows, **settings) if len(rows) else nothing(name)
+    except NothingToDraw:
+        return nothing(name)
 
 
 def each_set(draw: Callable[..., alt.TopLevelMixin], table: pd.DataFrame, **settings) -> alt.TopLevelMixin:
     """One figure a data set, one below the other; a single data set's figure stands alone. A note where nothing can be drawn."""
-    parts = [draw(part, **settings) for _, part in known(table).groupby("dataset", sort=False)]
+    parts = []
+    for _, part in known(table).groupby("dataset", sort=False):
+        with suppress(NothingToDraw):  # a small data set among others takes nothing from them
+            parts.append(draw(part, **settings))
     if not parts:
         return nothing(draw.__name__.strip("_").replace("_", " "))
     return parts[0] if len(parts) == 1 else alt.vconcat(*parts, spacing=40)

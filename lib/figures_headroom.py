@@ -5,7 +5,7 @@ import altair as alt
 import pandas as pd
 
 from lib import chart_words as words
-from lib.charts import INK, LOOKS, MUTED, PAPER, SPARE, ChartError, ready, row_axis
+from lib.charts import INK, LOOKS, MUTED, PAPER, SPARE, ChartError, NothingToDraw, ready, row_axis
 
 WIDTH, ROW = 270, 30  # pixels: the plot left of the remarks; a row
 ORACLE, CHOSEN = "oracle", ("selector", "selector_eager")
@@ -26,7 +26,7 @@ def headroom_dots(table: pd.DataFrame, outcome: str = "f1", tier: str | None = N
     means = df[((df["quantity"] == "mean") & (df["policy"] != LEARNED)) | (df["quantity"] == "mean_chosen_in_training")]
     packers = means[~means["policy"].isin((ORACLE, *CHOSEN, LEARNED))].sort_values("estimate", ascending=False, kind="stable")
     if packers.empty or (ORACLE, "minus_best_fixed") not in value:
-        raise ChartError(f"headroom_dots: needs the mean of a packer and of the oracle, found {sorted(set(means['policy']))}")
+        raise NothingToDraw(f"headroom_dots: needs the mean of a packer and of the oracle, found {sorted(set(means['policy']))}")
     order = [p for p in (ORACLE, *reversed(CHOSEN), LEARNED) if p in set(means["policy"])] + list(packers["policy"])
     rows = means.assign(row=[CALLED.get(p, p) for p in means["policy"]], remark=[_remark(p, value) for p in means["policy"]],
                         numbers=[f"{v:.3f}" for v in means["estimate"]], colour=[LOOKS.get(p, SPARE).colour for p in means["policy"]])

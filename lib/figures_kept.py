@@ -7,7 +7,7 @@ import pandas as pd
 from scipy.optimize import isotonic_regression
 
 from lib import chart_words as words
-from lib.charts import FAINT, INK, MUTED, PAPER, ChartError, ready, row_axis
+from lib.charts import FAINT, INK, MUTED, PAPER, ChartError, NothingToDraw, ready, row_axis
 
 STRONG = "#0B3C6F"
 KINDS = {"defined": "questions with a span", "all": "all, as published"}
@@ -35,7 +35,7 @@ def kept_or_dropped(table: pd.DataFrame, tier: str | None = None) -> alt.VConcat
     at = df.set_index(["rows", "quantity"])
     sides = _all_sides(at, kinds)
     if not sides:
-        raise ChartError("kept_or_dropped: no score has a value with an interval both where the answer was kept and where it was dropped")
+        raise NothingToDraw("kept_or_dropped: no score has a value with an interval both where the answer was kept and where it was dropped")
     bars = pd.DataFrame([piece for kind in kinds for piece in _pieces(at, kind)])
     main = sides[0]
     share = at["estimate"].get((main["kind"], "share_dropped_by_packing"), float("nan"))

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from lib import chart_words as words
-from lib.charts import INK, MUTED, PAPER, ChartError, ready, row_axis
+from lib.charts import INK, MUTED, PAPER, ChartError, NothingToDraw, ready, row_axis
 from lib.scored_contexts import SPAN, SPREAD
 from lib.scorers import family
 
@@ -108,7 +108,7 @@ def hand_checked_errors(variants: pd.DataFrame, tier: str | None = None) -> alt.
     df = ready(df, "hand_checked_errors", "scorer", "quantity", "estimate", "ci_low", "ci_high", "n")
     wide = df.pivot(index="scorer", columns="quantity", values="estimate").dropna()
     if wide.shape != (len(wide), 2) or wide.empty:
-        raise ChartError("hand_checked_errors: a scorer needs both a share wrongly supported and a share wrongly denied")
+        raise NothingToDraw("hand_checked_errors: a scorer needs both a share wrongly supported and a share wrongly denied")
     order = list(wide.mean(axis=1).sort_values(kind="stable").index)
     df = df[df["scorer"].isin(order)]
     df = df.assign(name=[shown_as(s, order) for s in df["scorer"]], colour=np.where(df["scorer"] == SPAN, WARM, STRONG), place=df["estimate"].clip(0.1, 0.9),

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from lib import chart_words as words
-from lib.charts import INK, MUTED, PAPER, ChartError, ready, row_axis
+from lib.charts import INK, MUTED, PAPER, ChartError, NothingToDraw, ready, row_axis
 
 STRONG, WEAK, NULL = "#0B3C6F", "#A9B6C6", "#CF5A12"
 KINDS = {"all": "all, as published", "defined": "questions with a span"}
@@ -35,7 +35,7 @@ def ladder(table: pd.DataFrame, tier: str | None = None) -> alt.LayerChart:
     made = pd.DataFrame([_rung(row, wide.loc[row]) for row in order])
     made = made.dropna(subset=["recall", "both", "both_low", "chance_end", "step_low"]).reset_index(drop=True)
     if made.empty:
-        raise ChartError("ladder: no row has an R2 with and without answer-in-context, an interval and a null")
+        raise NothingToDraw("ladder: no row has an R2 with and without answer-in-context, an interval and a null")
     title = words.headed(_added(made, df), words.counted_in(df) + f" · {words.tier_of(df, tier)}",
                          f"Black: 95{words.GAP}% bootstrap interval of the whole. At the right: both steps, the second with its interval",
                          f"Orange: what the answer_in_context of other questions adds at most in 95{words.GAP}% of permutations", width=720)
@@ -96,7 +96,7 @@ def correlation_rows(table: pd.DataFrame, tier: str | None = None) -> alt.LayerC
         raise ChartError("correlation_rows: a diagnostic has several rows; keep one reader, precision, pooling and tier")
     shown, sets = df[df["minus"] == "none"], list(dict.fromkeys(df["dataset"]))
     if shown.empty:
-        raise ChartError("correlation_rows: there is no correlation to draw, only differences; keep the rows whose minus is none")
+        raise NothingToDraw("correlation_rows: there is no correlation to draw, only differences; keep the rows whose minus is none")
     score = "f1" if (shown["outcome"] == "f1").any() else shown["outcome"].iloc[0]
     order = list(shown[shown["outcome"] == score].groupby("predictor")["estimate"].mean().sort_values(ascending=False, kind="stable").index)
     shown = shown[shown["predictor"].isin(order)].assign(numbers=lambda d: [words.signed(v, 2) for v in d["estimate"]])

@@ -28,7 +28,10 @@ ERRORS = (("wrongly_supported", "not supported", 1), ("wrongly_denied", "support
 
 def read(path: Path = FILE) -> pd.DataFrame:
     """The judgements; raises TableError for another column, an unknown judgement, a missing value or a context judged twice."""
-    rows = pd.read_csv(path, dtype="string", keep_default_na=False)
+    try:
+        rows = pd.read_csv(path, dtype="string", keep_default_na=False)
+    except (OSError, ValueError) as error:  # the CSV parser's errors are kinds of ValueError
+        raise TableError(f"{path.name}: cannot be read ({type(error).__name__}: {error}); restore it with git checkout") from error
     if list(rows) != COLUMNS:
         raise TableError(f"{path.name}: has the columns {list(rows)}, expected {COLUMNS}")
     wrong = rows[~rows["judgement"].isin(JUDGEMENTS) | ~rows["selection"].isin(SELECTIONS) | (rows == "").any(axis=1)]
@@ -39,6 +42,18 @@ def read(path: Path = FILE) -> pd.DataFrame:
     twice = rows[rows.duplicated(["qid", "context_hash"])]
     if len(twice):
         raise TableError(f"{path.name}: question {twice.iloc[0].qid}, policy {twice.iloc[0].policy}: this context is judged twice; keep one row")
+    return rows
+
+
+def here(readings: pd.DataFrame, path: Path = FILE) -> pd.DataFrame | None:
+    """The judgements where this run read exactly the contexts that were judged, else None with a printed line; None in silence for other corpora."""
+    rows = read(path)
+    if not rows["qid"].isin(readings["qid"]).any():
+        return None
+    left = int((~rows["context_hash"].isin(readings["context_hash"])).sum())
+    if left:
+        print(f"{left} of {len(rows)} judged contexts were not read here (another budget, setting or number of questions): judgements are left out")
+        return None
     return rows
 
 

@@ -24,7 +24,7 @@ def questions_needed(sd: float, effect: float, power: float = 0.8, alpha: float 
     (1460.0, 2102.0)
     """
     _check_sd(sd)
-    if not effect:
+    if not effect or np.isnan(effect):
         return float("nan")
     return float(np.ceil(round(max(1.0, (minimum_detectable_effect(sd, 1, power, alpha) / abs(effect)) ** 2), 6)))
 

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from lib import evidence, likelihood, readers, reading, retrieval, scores, survival
+from lib.cross_encoder import CrossEncoderError
 from lib.reader_spec import read_template
 from lib.recorded import canonical
 from lib.scorers import every_form, kind, reader_of, scorer_name
@@ -41,15 +42,19 @@ def score_all(rows: pd.DataFrame, specs: Sequence[Mapping[str, Any]], store: Sto
               encode: Encode = retrieval.SentenceEncoder, cache: Path | None = VECTORS) -> pd.DataFrame:
     """The support table: every row of ``rows`` (``judged``) past every scorer in every form (``scorers.every_form``).
 
-    ``known`` (``scores.committed_support()``): a score that is there is not computed. Raises ValueError for a scorer that is none, and what the
+    ``known`` (``scores.committed_support()``): a score that is there is not computed. A cross-encoder that is not trained here is left out with a
+    line that says so. Raises ValueError for a scorer that is none, and what the
     models' own loaders raise.
     """
     parts = []
     for spec in every_form(specs):
         score = scores.support_for(rows["dataset"], rows["qid"], keys(rows, spec), known if known is not None else scores.no_support())
         open_ = rows["snippets"].map(len).gt(0).to_numpy() & np.isnan(score) & ~(rows["is_yes_no"].to_numpy() & (kind(spec) != "reader"))
-        if open_.any():
-            score[open_] = _score(rows[open_], spec, store, encode, cache)
+        try:
+            score[open_] = _score(rows[open_], spec, store, encode, cache) if open_.any() else []
+        except CrossEncoderError as error:  # its training takes files that few have: the other scorers still stand
+            print(f"{scorer_name(spec)} is left out: {error}")
+            continue
         parts.append(rows[KEY].assign(scorer=scorer_name(spec), score=score))
     return pd.concat(parts, ignore_index=True) if parts else rows[KEY].iloc[:0].assign(scorer="", score=np.nan)
 
