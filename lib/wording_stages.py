@@ -41,7 +41,7 @@ def loss_answer(waterfall: pd.DataFrame, conditional: pd.DataFrame, reader: str)
         sides = [f"{split[h]:.2f} where {said}" for h, said in ((1, "the answer stands in the context"), (0, absent)) if h in split]
         packer = f"with {NAMES.get(part['policy'].iloc[0], part['policy'].iloc[0])} at {part['budget'].iloc[0]} tokens"
         out.append(f"On {named(dataset)}, {packer}, of 100 answers to span questions {gone['corpus']} never stand verbatim in the passages, "
-                   f"{gone['pool']} are lost in retrieval, {gone['context']} in packing and {gone['read']} in reading; {gone['right']} are answered exactly from it."
+                   f"{gone['pool']} are lost in retrieval, {gone['context']} in packing and {gone['read']} in reading; {gone['right']} are answered exactly from the context."
                    + (f" Over the packers compared, mean F1 is {' and '.join(sides)}." if sides else ""))
     return " ".join(out) or "No question has an answer whose survival is defined: there is no chain of losses to show."
 

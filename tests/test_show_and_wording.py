@@ -64,7 +64,7 @@ def test_the_loss_sentence_copes_with_one_side_and_with_none():
     stages = pd.DataFrame({"dataset": "own_x", "slice": "all", "outcome": "em", "pack_id": "p", "budget": 160, "reader": "r", "precision": "fp32", "policy": "mmr",
                            "stage": ["corpus", "pool", "context", "read"], "order": [1, 2, 3, 4], "share": [1, 1, 0.5, 0]})
     split = pd.DataFrame({"dataset": "own_x", "reader": "r", "measure": "f1", "holds": [1], "estimate": [0.25]})
-    assert wording_stages.loss_answer(stages, split, "r").endswith("0 are answered exactly from it. Over the packers compared, mean F1 is 0.25 where the answer stands in the context.")
+    assert wording_stages.loss_answer(stages, split, "r").endswith("0 are answered exactly from the context. Over the packers compared, mean F1 is 0.25 where the answer stands in the context.")
     assert "no chain of losses" in wording_stages.loss_answer(stages.iloc[:0], split, "r")
 
 
