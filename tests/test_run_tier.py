@@ -182,3 +182,8 @@ def test_the_own_tier_watches_its_folder_and_leaves_nothing_to_commit():
     written = ["data/raw/own/questions.jsonl", "data/results/own/claims.csv", "figures/own/claims.svg", f"{tier['executed']}/01_retrieve.ipynb"]
     ignored = subprocess.run(["git", "check-ignore", *written], cwd=ROOT, capture_output=True, text=True).stdout.split()
     assert ignored == written
+
+
+def test_the_committed_parameters_name_the_sample_tier():
+    line = next(line for line in (ROOT / "params.yaml").read_text(encoding="utf-8").splitlines() if line.startswith("tiers:"))
+    assert line == run_tier.LINES["sample"], "a run of another tier was going on; 'python -m lib.run_tier sample' puts the line back"
