@@ -121,12 +121,17 @@ def test_a_misspelt_tier_is_said(clone):
     assert done.returncode == 2 and "no tier is called 'papre'; there are sample, real, own, paper" in done.stderr and "Traceback" not in done.stderr
 
 
+def _heeds_interrupts():
+    """A shell that starts the tests in the background leaves them deaf to SIGINT, and so would be their children."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def stopped(clone: Path, number: signal.Signals) -> Path:
     """Start the real tier, wait until its chain runs, end it by a signal."""
     bring(clone)
     (clone / "wait").touch()
     running = subprocess.Popen([sys.executable, "-m", "lib.run_tier", "real"], cwd=clone, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                               start_new_session=True)
+                               start_new_session=True, preexec_fn=_heeds_interrupts)
     try:
         assert running.stdout.readline().startswith("dvc repro with tiers: {real")
         os.kill(running.pid, number)
