@@ -160,15 +160,24 @@ def faithful(table: pd.DataFrame, tier: str | None = None) -> alt.LayerChart:
     order = list(dict.fromkeys(first.sort_values([*(p for p in parts if p != "policy"), "policy"])["row"]))
     more = table[table["quantity"] == "f1_falls_more"]
     counted = words.counted_in(df[df["arm"] == "with"])
-    title = words.headed(_rest(df, more, order), f"Contexts that hold the answer · {counted} · {words.tier_of(table, tier)}", BOOTSTRAP, width=700)
+    title = words.headed(_rest(df, _fall(table), more, order), f"Contexts that hold the answer · {counted} · {words.tier_of(table, tier)}", BOOTSTRAP, width=700)
     return alt.layer(*_four(df, order)).properties(width=470, height=64 * len(order), title=title)
 
 
-def _rest(df: pd.DataFrame, more: pd.DataFrame, order: list[str]) -> str:
+def _fall(table: pd.DataFrame) -> tuple[float, float]:
+    """The interval of F1 with the whole context minus F1 without the answer's snippets, of the pooled rows where there are some; undecided without one."""
+    rows = table[table["quantity"] == "f1_falls"].dropna(subset=["ci_low", "ci_high"])
+    rows = rows[rows["policy"] == "pooled"] if (rows["policy"] == "pooled").any() else rows
+    return (rows["ci_low"].iloc[0], rows["ci_high"].iloc[0]) if len(rows) else (-1.0, 1.0)
+
+
+def _rest(df: pd.DataFrame, falls: tuple[float, float], more: pd.DataFrame, order: list[str]) -> str:
+    """The finding: ``falls`` is the interval of whole minus without, all packers together; ``more`` of that fall beyond the control's."""
     main = df[df["row"] == order[0]].set_index("arm")["estimate"]
-    told = f"F1 falls from {main['with']:.2f} to {main['without']:.2f} without the answer's snippets"
-    if main["without"] >= main["with"]:
-        told = f"F1 does not fall without the answer's snippets ({main['with']:.2f} before, {main['without']:.2f} after)"
+    sides = f"{main['with']:.2f} with, {main['without']:.2f} without"
+    said = {"wins": f"F1 falls from {main['with']:.2f} to {main['without']:.2f} without the answer's snippets",
+            "loses": f"F1 rises without the answer's snippets ({sides})", "undecided": f"Whether F1 falls without the answer's snippets is undecided ({sides})"}
+    told = said[words.verdict(*falls)]
     if "other" not in main:
         return told
     found = {words.verdict(low, high) for low, high in zip(more["ci_low"].dropna(), more["ci_high"].dropna())}
