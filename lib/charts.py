@@ -44,8 +44,15 @@ LOOKS: dict[str, Look] = {
     "focused": Look("#CF5A12", [9, 3], "square", 2.0),
     "mmr": Look("#2A9D8F", [2, 2], "triangle-up", 2.0),
     "naive": Look("#A44A8F", [9, 3, 2, 3], "diamond", 2.0),
+    "tuned": Look("#7A2E3A", [5, 2, 1, 2], "triangle-down", 2.2),
+    # The graph arms: near the colour of their packer, and its shape hollow.
+    "ace_submod": Look("#5C86B5", [8, 2], "M0,-1A1,1,0,0,1,0,1A1,1,0,0,1,0,-1ZM0,-.5A.5,.5,0,0,0,0,.5A.5,.5,0,0,0,0,-.5Z", 1.6),
+    "ace_focused": Look("#D9793F", [7, 3, 2, 3], "M-.9,-.9L.9,-.9L.9,.9L-.9,.9ZM-.45,-.45L-.45,.45L.45,.45L.45,-.45Z", 1.6),
+    "ace_mmr": Look("#3F9F94", [3, 3], "M0,-1L1,.8L-1,.8ZM0,-.3L-.4,.45L.4,.45Z", 1.6),
+    "ace_naive": Look("#B56AA2", [6, 3, 2, 3], "M0,-1.1L1.1,0L0,1.1L-1.1,0ZM0,-.5L-.5,0L0,.5L.5,0Z", 1.6),
+    "adagres": Look("#6B6F2E", [6, 2], "M-1,-.4L-.4,-.4L-.4,-1L.4,-1L.4,1L-.4,1L-.4,.4L-1,.4Z", 1.6),
+    "selective": Look("#A07A2E", [3, 2], "M-1,-.8L1,-.8L1,-.2L-1,-.2ZM-1,.2L1,.2L1,.8L-1,.8Z", 1.6),
     # The arms below are for reference: muted, thin, behind the published packers.
-    "tuned": Look("#5C86B5", [4, 2], "triangle-down", 1.3),
     "topk": Look("#82888F", [4, 2], "cross", 1.3),
     "random": Look("#8E949B", [1, 3], "triangle-left", 1.3),
     "gold": Look("#9A8240", [12, 3], "triangle-right", 1.3),
@@ -57,6 +64,9 @@ RANKERS: dict[str, Look] = {
     "dense": Look("#0B3C6F", [1, 0], "circle", 2.0),
     "hybrid": Look("#CF5A12", [9, 3], "square", 2.0),
     "bm25": Look("#2A9D8F", [2, 2], "triangle-up", 2.0),
+    "iterative": Look("#7A2E3A", [5, 2, 1, 2], "triangle-down", 2.0),
+    "splade-tiny": Look("#6B6F2E", [6, 2], "diamond", 1.6),
+    "wordllama": Look("#B08A4A", [3, 2], "triangle-left", 1.6),
 }
 SPARE = Look("#646A72", [4, 2], "diamond", 1.3)
 VERDICTS = {"reproduced": "#0B3C6F", "differs": "#CF5A12", "inconclusive": "#82888F", "not run": "#82888F"}

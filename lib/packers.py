@@ -20,7 +20,9 @@ PUBLISHED_LAMBDA = 0.7
 @dataclass(frozen=True)
 class Candidates:
     """One question's snippets: ids (n), relevance (n,) [0, 1], costs (n,) tokens, terms (n, t) bool, similarity (n, n), document (n,),
-    document rank (n,) from 1, position in the document (n,) from 0; ``holds_answer`` (n,) is known to the gold arm only."""
+    document rank (n,) from 1, position in the document (n,) from 0. Some arms alone look at the rest: ``holds_answer`` (n,) the gold arm,
+    ``chance`` (n,) [0, 1], a learned guess that the answer stands there, the tuned one, ``surprise`` (n,) mean self-information of a token, nats,
+    the compressing one."""
 
     qid: str
     ids: tuple[str, ...]
@@ -32,6 +34,8 @@ class Candidates:
     doc_rank: np.ndarray
     position: np.ndarray
     holds_answer: np.ndarray | None = None
+    chance: np.ndarray | None = None
+    surprise: np.ndarray | None = None
 
     def __post_init__(self):
         n = len(self.ids)

@@ -307,7 +307,8 @@ def test_each_policy_has_its_own_colour_dash_and_shape():
     for part in ("colour", "dash", "shape"):
         kinds = [str(getattr(charts.LOOKS[p], part)) for p in (charts.LOOKS if part != "dash" else charts.PUBLISHED)]
         assert len(set(kinds)) == len(kinds)
-    assert set(charts.LOOKS) == {"naive", "focused", "mmr", "submod", "tuned", "topk", "random", "gold", "oracle", "closed_book"}
+    assert set(charts.LOOKS) == {"naive", "focused", "mmr", "submod", "tuned", "topk", "random", "gold", "oracle", "closed_book",
+                                 "ace_submod", "ace_focused", "ace_mmr", "ace_naive", "adagres", "selective"}
 
 
 @pytest.mark.parametrize("colour", [look.colour for look in charts.LOOKS.values()] + [charts.MUTED, charts.INK])
