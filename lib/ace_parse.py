@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -64,21 +64,32 @@ class SpacyParser:
             return {"claims": claims, "names": ace_clauses.names(doc)}
 
 
-def parses(documents: pd.DataFrame, parser: Parser, cache: Path | None = CACHE) -> list[dict]:
-    """The parse of each row of ``documents`` (text, sentences), from the cache where it is there; saved after every batch.
+def keys(documents: pd.DataFrame, parser: Parser) -> list[str]:
+    """sha256 of parser, text and sentences, one a row."""
+    return [hashlib.sha256(json.dumps([parser.name, *row]).encode()).hexdigest() for row in _rows(documents)]
 
-    Raises StoreError for a full disk or a damaged cache.
+
+def _rows(documents: pd.DataFrame) -> list[tuple[str, list]]:
+    return [(d.text, [[int(a), int(b)] for a, b in d.sentences]) for d in documents.itertuples()]
+
+
+def parses(documents: pd.DataFrame, parser: Parser, cache: Path | None = CACHE, recorded: Mapping[str, dict] | None = None) -> list[dict]:
+    """The parse of each row of ``documents`` (text, sentences): recorded, from the cache, or made and saved after every batch.
+
+    ``recorded`` maps ``keys`` to parses and is asked first, so that the sample's snippets are the same on every machine. Raises StoreError
+    for a full disk or a damaged cache.
     """
     from diskcache import Cache, JSONDisk
     from tqdm.auto import tqdm
 
-    rows = [(d.text, [[int(a), int(b)] for a, b in d.sentences]) for d in documents.itertuples()]
-    keys = [hashlib.sha256(json.dumps([parser.name, *row]).encode()).hexdigest() for row in rows]
+    every = keys(documents, parser)
+    wanted = dict(zip(every, _rows(documents)))
+    known = {k: recorded[k] for k in wanted if k in recorded} if recorded else {}
     guard = partial(disk_errors, cache, MEND) if cache else nullcontext
     with guard():
         store = Cache(str(cache), disk=JSONDisk, eviction_policy="none", size_limit=1 << 50) if cache else {}
-        known = {k: store[k] for k in dict.fromkeys(keys) if k in store}
-    todo = [(k, row) for k, row in dict(zip(keys, rows)).items() if k not in known]
+        known |= {k: store[k] for k in wanted if k not in known and k in store}
+    todo = [(k, row) for k, row in wanted.items() if k not in known]
     for i in tqdm(range(0, len(todo), BATCH), desc="parsing passages", disable=None if todo else True):
         made = {k: parser.parse(*row) for k, row in todo[i:i + BATCH]}
         known.update(made)
@@ -87,4 +98,4 @@ def parses(documents: pd.DataFrame, parser: Parser, cache: Path | None = CACHE) 
                 store[k] = v
     if cache:
         store.close()
-    return [known[k] for k in keys]
+    return [known[k] for k in every]

@@ -24,12 +24,13 @@ def check_diagnosis(main_reader: object, read_by: Iterable[str], resamples: obje
         raise ValueError(f"margin must be a share between 0 and 1 (0.02 is two points), got {margin!r}; {MEND}")
 
 
-def check_reading(policies: object, readers: object, ablate: object, scorers: object, live: object) -> None:
+def check_reading(policies: object, readers: object, ablate: object, scorers: object, live: object, graph_policies: object = ()) -> None:
     """Raise ValueError for a parameter of notebook 03 that is no list of the right things, or names what is not read.
 
     >>> check_reading(["naive"], [{"model": "smollm2-135m"}], [], [], 0)
     """
-    for name, value, of in (("policies", policies, str), ("readers", readers, Mapping), ("ablate", ablate, str), ("scorers", scorers, Mapping)):
+    for name, value, of in (("policies", policies, str), ("readers", readers, Mapping), ("ablate", ablate, str), ("scorers", scorers, Mapping),
+                            ("graph_policies", graph_policies, str)):
         if isinstance(value, str) or not isinstance(value, Sequence) or not all(isinstance(v, of) for v in value):
             raise ValueError(f"{name} must be a list of {'names' if of is str else 'blocks such as {model: smollm2-135m}'}, got {value!r}; {MEND}")
     if not readers or not policies:

@@ -64,14 +64,15 @@ def resolve(table: str, where: Mapping, dataset: str, claim: str, run: Run) -> d
 
 
 def filters(where: Mapping, dataset: str, columns: list[str], run: Run) -> dict:
-    """``where`` in full: the data set, the main reader by name, and the published arm's pack where the table has packs.
+    """``where`` in full: the data set, the main reader by name, and the published arm's pack (or its graph twin) where the table has packs.
 
     The reader comes early, so that a claim about a reader that was not run says just that.
     """
     full = {"dataset": dataset} | ({"reader": where["reader"]} if "reader" in where else {}) | dict(where)
     if full.get("reader") == "main":
         full |= {"reader": run.reader, "precision": run.precision}
-    return full | ({"pack_id": run.pack_id} if "pack_id" in columns else {})
+    graph = full.pop("representation", "chunk") == "ace"  # the same pool and settings, packed from the graph of claims
+    return full | ({"pack_id": run.pack_id.replace(".chunk", ".ace") if graph else run.pack_id} if "pack_id" in columns else {})
 
 
 def _from_table(table: str, where: Mapping, dataset: str, claim: str, run: Run) -> dict:

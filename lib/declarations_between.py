@@ -48,6 +48,14 @@ BETWEEN = {
         "n_tokens": ("int", "budget tokens charged: of the joined text and its last line break"),
         "n_tokens_alone": ("int", "the snippets' tokens one by one, without line breaks"), "n_snippets": ("int", "snippets packed"),
         "certificate": ("float?", "value over an upper bound of the optimum, without the snippet cap; submod only")}),
+    "ace_spans": dict(format="parquet", key=["dataset", "snippet_id", "part"], meaning="where every character of a graph snippet comes from", columns={
+        "dataset": QUESTION["dataset"], "snippet_id": ("str", "packing unit: document and claim"), "part": ("int", "place in the snippet, from 0"),
+        "role": ("str", "claim, or the introduction that says who it speaks of"), **DOC, "start": ("int", "first character in the document"),
+        "end": ("int", "one past the last character"), "n_tokens": ("int", "budget tokens of the part alone")}),
+    "ace_sources": dict(format="parquet", key=["dataset", "qid", "pool_id", "source_id"], meaning="claims that another claim of the pool stands for", columns={
+        **QUESTION, "pool_id": ("str", "scope, ranker and depth the candidates come from"), "snippet_id": ("str", "the claim that is shown"),
+        "source_id": ("str", "the near-duplicate it stands for"), **DOC, "start": ("int", "first character of the source in its document"),
+        "end": ("int", "one past the last character")}),
     "readings": dict(format="parquet", key=["dataset", "qid", "pack_id", "policy", "budget"],
                      meaning="which contexts were put before the readers, closed book (pack none, budget 0) included", columns={
         **QUESTION, **PACK, "context_hash": ("str", "sha256 of the context, or closed_book")}),

@@ -127,6 +127,12 @@ def rankers_of(settings: pd.DataFrame) -> dict[str, tuple[str, str]]:
     return {name: (s["scope"], s["ranker"]) for name, s in made.items()}
 
 
+def on_graph(rows: pd.DataFrame, settings: pd.DataFrame) -> pd.Series:
+    """Which rows were packed from graph snippets (representation ``ace`` in the settings table)."""
+    packs = [r.id for r in settings.itertuples() if r.kind == "pack" and json.loads(r.settings)["representation"] == "ace"]
+    return rows["pack_id"].isin(packs)
+
+
 def torn_question(read: pd.DataFrame, policies: list[str]) -> pd.DataFrame:
     """Rows of the first question (by id) on which the policies differ both in answer-in-context and in F1, if possible with equal gold coverage."""
     rows = read[read["policy"].isin(policies)]

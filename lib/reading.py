@@ -51,6 +51,14 @@ def to_read(questions: pd.DataFrame, contexts: pd.DataFrame, policies: Sequence[
     return pd.concat([shown, closed], ignore_index=True)
 
 
+def graph_to_read(questions: pd.DataFrame, contexts: pd.DataFrame, policies: Sequence[str], budget: int, per_set: int | Mapping[str, int] = 0) -> pd.DataFrame:
+    """The same for contexts of graph snippets (representation ``ace``), without the closed book; no row where none were packed or none are asked for."""
+    packs = sorted(p for p in set(contexts["pack_id"]) if ".ace" in p)
+    made = [to_read(questions, contexts, policies, budget, per_set, p) for p in packs if policies]
+    rows = pd.concat(made) if made else to_read(questions, contexts, [], budget, per_set, _main_pack(contexts))
+    return rows[rows["policy"] != diagnostics.CLOSED_BOOK["policy"]].reset_index(drop=True)
+
+
 def first(questions: pd.DataFrame, per_set: int | Mapping[str, int]) -> pd.DataFrame:
     """The questions to be read: the first ``per_set`` of each data set in the order of ``of_hash``; 0 takes all. ValueError for a number below 0."""
     asked = per_set if isinstance(per_set, Mapping) else dict.fromkeys(questions["dataset"].unique(), per_set)

@@ -34,7 +34,7 @@ def features(questions: pd.DataFrame, rankings: pd.DataFrame, snippets: pd.DataF
         raise ValueError(f"pack_id {pack_id!r} is not in table settings; it has {', '.join(known.index)}")
     s = json.loads(known[pack_id])
     listed = rankings[(rankings["scope"] == s["scope"]) & (rankings["ranker"] == s["ranker"]) & (rankings["rank"] <= s["depth"])]
-    pool = snippets[snippets["pool_id"] == pool_id(s)]
+    pool = snippets[(snippets["pool_id"] == pool_id(s)) & (snippets["representation"] == s["representation"])]
     packed = packs[(packs["pack_id"] == pack_id) & (packs["budget"] == budget)]
     out = questions[KEY].assign(pack_id=pack_id, budget=budget, question_words=questions["question"].str.split().map(len),
                                 question_terms=[len(set(content_terms(q))) for q in questions["question"]])

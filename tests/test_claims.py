@@ -67,17 +67,17 @@ GIVEN = ["policies", "outcomes", "retrieval", "contrasts", "correlations", "cond
          "intervention"]  # the tables that run_of makes
 
 
-def run_of(outcomes: pd.DataFrame, reader=READER, tier="real", **changes) -> pd.DataFrame:
-    """The register as notebook 04 makes it."""
+def run_of(outcomes: pd.DataFrame, reader=READER, tier="real", graph: pd.DataFrame | None = None, **changes) -> pd.DataFrame:
+    """The register as notebook 04 makes it; ``graph`` are the outcomes of graph snippets."""
     r, measures = 100, ["f1", "em", "answer_in_context", "answer_in_context_defined", "gold_coverage", "all_gold_in_context", "n_tokens"]
     outcomes = tables.check(pd.concat([outcomes, diagnostics.oracle(outcomes, PLAN["published_arm"]["policies"])]), "outcomes")
-    asked = outcomes.drop_duplicates(["dataset", "qid"])
-    survived = outcomes[outcomes["policy"] != "oracle"].drop(columns=["half", "reader", "precision"])
+    asked, whole = outcomes.drop_duplicates(["dataset", "qid"]), pd.concat([outcomes, graph])
+    survived = whole[whole["policy"] != "oracle"].drop(columns=["half", "reader", "precision"])
     at_160 = outcomes[outcomes["budget"] == 160]
     held = asked[["dataset", "qid"]].assign(doc_id="a", rank=1, is_gold=True, holds_answer=asked["answer_defined"].astype(int))
     lists = asked[["dataset", "qid", "recall_at_5", "all_gold_at_5"]].assign(scope="own", ranker="dense")
-    given = {"policies": summaries.means(outcomes, measures, tier, r), "outcomes": outcomes, "retrieval": summaries.ranking_means(lists, tier, r),
-             "contrasts": summaries.contrasts(outcomes, PLAN["contrasts"], PLAN["metrics"], tier, r),
+    given = {"policies": summaries.means(whole, measures, tier, r), "outcomes": whole, "retrieval": summaries.ranking_means(lists, tier, r),
+             "contrasts": summaries.contrasts(whole, PLAN["contrasts"], PLAN["metrics"], tier, r),
              "correlations": correlations.correlations(at_160, tier, resamples=r), "validity": validity.validity(at_160, tier, r, 50),
              "retrieval_perfect": retrieval_perfect.retrieval_perfect(at_160, held, tier, r), "headroom": headroom.headroom(at_160, tier, resamples=r),
              "intervention": intervention.intervention(outcomes, tier, resamples=r),
@@ -88,7 +88,9 @@ def run_of(outcomes: pd.DataFrame, reader=READER, tier="real", **changes) -> pd.
 
 @pytest.fixture(scope="module")
 def real():
-    return run_of(pd.concat([invented_outcomes(d) for d in ("hotpotqa", "2wiki", "musique")])).set_index("claim")
+    sets = ("hotpotqa", "2wiki", "musique")
+    graph = pd.concat([invented_outcomes(d, pack_id="own-dense-5.ace").query("policy in ['focused', 'submod']") for d in sets])
+    return run_of(pd.concat([invented_outcomes(d) for d in sets]), graph=graph).set_index("claim")
 
 
 @pytest.fixture(scope="module")
