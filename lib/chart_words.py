@@ -103,7 +103,7 @@ def wrapped(text: str, letters: int) -> list[str]:
     ['one two', 'three four']
     """
     fewest = len(textwrap.wrap(text, letters, break_long_words=False))
-    even = next(w for w in range(-(-len(text) // fewest), letters + 1) if len(textwrap.wrap(text, w, break_long_words=False)) <= fewest)
+    even = next(w for w in range(min(-(-len(text) // fewest), letters), letters + 1) if len(textwrap.wrap(text, w, break_long_words=False)) <= fewest)
     return textwrap.wrap(text, even, break_long_words=False)
 
 

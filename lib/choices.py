@@ -16,7 +16,7 @@ def published_columns() -> dict[tuple[str, str, str], float]:
     """(dataset, policy, measure) -> published mean. Both conventions of answer-in-context stand beside the one published column."""
     facts = claims.published()
     rows = facts[(facts["source"] == TABLE) & (facts["table"] == "packing")]
-    values = {(r.dataset, r.where["policy"], r.where["measure"]): r.published for r in rows.itertuples()}
+    values = {(r.dataset, r.where["policy"], r.where["measure"]): r.published for r in rows.itertuples() if "representation" not in r.where}
     return values | {(d, p, "answer_in_context_defined"): v for (d, p, m), v in values.items() if m == "answer_in_context"}
 
 

@@ -47,7 +47,7 @@ BETWEEN = {
         **QUESTION, **PACK, "context": ("str", "snippets joined by line breaks; may be empty"), "context_hash": ("str", "sha256 of the context"),
         "n_tokens": ("int", "budget tokens charged: of the joined text and its last line break"),
         "n_tokens_alone": ("int", "the snippets' tokens one by one, without line breaks"), "n_snippets": ("int", "snippets packed"),
-        "certificate": ("float?", "value over an upper bound of the optimum, without the snippet cap; submod only")}),
+        "certificate": ("float?", "F over an upper bound of the optimum under the budget alone; submod only")}),
     "ace_spans": dict(format="parquet", key=["dataset", "snippet_id", "part"], meaning="where every character of a graph snippet comes from", columns={
         "dataset": QUESTION["dataset"], "snippet_id": ("str", "packing unit: document and claim"), "part": ("int", "place in the snippet, from 0"),
         "role": ("str", "claim, or the introduction that says who it speaks of"), **DOC, "start": ("int", "first character in the document"),

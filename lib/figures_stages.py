@@ -47,7 +47,7 @@ def _panel(df: pd.DataFrame, name: str, low: float, width: int) -> alt.LayerChar
     line = base.mark_line().encode(y="estimate:Q", strokeDash=alt.StrokeDash("ranker:N", scale=scale_of("dash", rankers, RANKERS), legend=None))
     point = base.mark_point(filled=True, size=50, opacity=1, stroke=PAPER, strokeWidth=1).encode(
         y="estimate:Q", shape=alt.Shape("ranker:N", scale=scale_of("shape", rankers, RANKERS), legend=None))
-    last = df.sort_values("k").groupby("ranker", sort=True).tail(1).sort_values("ranker", ignore_index=True)
+    last = df.sort_values("k").groupby("ranker").tail(1).set_index("ranker").loc[rankers[::-1]].reset_index()  # of equal ends the first ranker's name is on top
     last = last.assign(place=words.nudge(list(last["estimate"]), LETTERS / height * (1 - low), low, 1.0),
                        colour=[RANKERS.get(r, SPARE).colour for r in last["ranker"]])
     text = alt.Chart(last).mark_text(align="left", dx=10, fontWeight="bold").encode(

@@ -10,7 +10,7 @@ from lib.records import Record
 
 _TRUTH = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 _SCOPES = ("own", "pooled")
-_TAKEN = ("dense", "bm25", "hybrid")  # made by notebook 01
+_TAKEN = ("dense", "bm25", "hybrid", "wordllama", "splade-tiny", "iterative")  # made by notebook 01
 
 
 def _pair(record: Record, asked: set[str], known: set[str]) -> tuple[str, str]:

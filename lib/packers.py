@@ -11,10 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lib import submodular
+from lib import submodular, submodular_best
+from lib.rivals import adagres, selective
+from lib.tuned import tuned
 
 Picks = list[tuple[int, float]]
 PUBLISHED_LAMBDA = 0.7
+GREEDIES: dict[str, Callable[..., Picks]] = {"ratio": submodular.fast_greedy, "both": submodular_best.best_of_two}
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,26 @@ def fill(order, costs: np.ndarray, budget: float, stop: bool = False) -> Picks:
     return picks
 
 
+def step_by_step(costs: np.ndarray, budget: float, stop: bool, best: Callable[[np.ndarray], tuple[int, float]], picked: Callable[[int], None]) -> Picks:
+    """Ask for the ``best`` of those left, take it while it fits, tell ``picked``. One that does not fit is passed over, or ends the packing where ``stop``.
+
+    What does not fit now never will, so without ``stop`` only what fits is asked about.
+    """
+    costs = submodular.check_costs(costs)
+    free, room, picks = np.ones(len(costs), bool), budget, []
+    while True:
+        left = np.flatnonzero(free if stop else free & (costs <= room))
+        if not len(left):
+            return picks
+        i, gain = best(left)
+        if costs[i] > room:
+            return picks
+        picks.append((i, gain))
+        free[i] = False
+        room -= costs[i]
+        picked(i)
+
+
 def naive(c: Candidates, budget: float, stop: bool = False) -> Picks:
     """By relevance until the budget is hit. Source: document 000, section 4.3."""
     return [(i, float(c.relevance[i])) for i, _ in fill(np.argsort(-c.relevance, kind="stable"), c.costs, budget, stop)]
@@ -70,21 +93,20 @@ def focused(c: Candidates, budget: float, stop: bool = False) -> Picks:
 
     Source: document 000, section 4.3 (the order of the three preferences is our reading).
     """
-    left, used, covered = budget, set(), np.zeros(c.terms.shape[1], bool)
-    rest, picks = list(range(len(c.ids))), []
-    while rest:
-        new = {i: int((c.terms[i] & ~covered).sum()) for i in rest}
-        best = max(rest, key=lambda i: (new[i], c.document[i] not in used, c.relevance[i], -i))
-        rest.remove(best)
-        if c.costs[best] > left:
-            if stop:
-                break
-            continue
-        picks.append((best, float(new[best])))
-        covered |= c.terms[best]
-        used.add(c.document[best])
-        left -= c.costs[best]
-    return picks
+    fresh, covered, new = np.ones(len(c.ids), bool), np.zeros(c.terms.shape[1], bool), np.count_nonzero(c.terms, axis=1)
+
+    def best(left: np.ndarray) -> tuple[int, float]:
+        likely = left[new[left] == new[left].max()]
+        likely = likely[fresh[likely]] if fresh[likely].any() else likely
+        i = likely[c.relevance[likely].argmax()]
+        return int(i), float(new[i])
+
+    def picked(i: int) -> None:
+        covered[:] |= c.terms[i]
+        new[:] = np.count_nonzero(c.terms & ~covered, axis=1)
+        fresh[c.document == c.document[i]] = False
+
+    return step_by_step(c.costs, budget, stop, best, picked)
 
 
 def mmr(c: Candidates, budget: float, lam: float = PUBLISHED_LAMBDA, stop: bool = False) -> Picks:
@@ -94,21 +116,20 @@ def mmr(c: Candidates, budget: float, lam: float = PUBLISHED_LAMBDA, stop: bool 
     """
     if not 0 <= lam <= 1:
         raise ValueError(f"MMR's lambda must lie in [0, 1] (1: relevance alone), got {lam}")
-    similarity = np.clip(c.similarity, 0, 1)
-    left, rest, picks = budget, list(range(len(c.ids))), []
-    nearest = np.zeros(len(c.ids))
-    while rest:
-        score = lam * c.relevance - (1 - lam) * nearest
-        best = max(rest, key=lambda i: (score[i], 0 if picks else c.relevance[i], -i))  # lam 0 sees no relevance: it decides the first
-        rest.remove(best)
-        if c.costs[best] > left:
-            if stop:
-                break
-            continue
-        picks.append((best, float(score[best])))
-        nearest = np.maximum(nearest, similarity[:, best])
-        left -= c.costs[best]
-    return picks
+    relevance, nearest, first = np.asarray(c.relevance, float), np.zeros(len(c.ids)), True
+
+    def best(left: np.ndarray) -> tuple[int, float]:
+        score = lam * relevance[left] - (1 - lam) * nearest[left]
+        likely = np.flatnonzero(score == score.max())
+        k = likely[relevance[left[likely]].argmax()] if first else likely[0]  # lam 0 sees no relevance: it decides the first
+        return int(left[k]), float(score[k])
+
+    def picked(i: int) -> None:
+        nonlocal first
+        first = False
+        np.maximum(nearest, np.clip(c.similarity[:, i], 0, 1), out=nearest)
+
+    return step_by_step(c.costs, budget, stop, best, picked)
 
 
 def objective(c: Candidates, weights=submodular.PUBLISHED_WEIGHTS, alpha: float = submodular.PUBLISHED_ALPHA) -> submodular.Objective:
@@ -117,9 +138,14 @@ def objective(c: Candidates, weights=submodular.PUBLISHED_WEIGHTS, alpha: float 
 
 
 def submod(c: Candidates, budget: float, exponent: float = 1.0, cap: int | None = None, weights=submodular.PUBLISHED_WEIGHTS,
-           alpha: float = submodular.PUBLISHED_ALPHA) -> Picks:
-    """Cost-scaled greedy on the four-term objective with the singleton fallback. Source: document 000, section 4.2."""
-    return submodular.greedy(objective(c, weights, alpha), c.costs, budget, exponent, cap)
+           alpha: float = submodular.PUBLISHED_ALPHA, greedy: str = "ratio") -> Picks:
+    """Cost-scaled greedy on the four-term objective with the singleton fallback; ``greedy`` both: or the unit-cost one, if that has the higher F.
+
+    Raises ValueError for another ``greedy``. Source: document 000, section 4.2 (``ratio``); what is proved: ``submodular_best``.
+    """
+    if greedy not in GREEDIES:
+        raise ValueError(f"greedy must be one of {', '.join(GREEDIES)}, got {greedy!r}")
+    return GREEDIES[greedy](objective(c, weights, alpha), c.costs, budget, exponent, cap)
 
 
 def topk(c: Candidates, budget: float) -> Picks:
@@ -140,7 +166,7 @@ def gold(c: Candidates, budget: float) -> Picks:
     return fill(np.lexsort((c.position, c.doc_rank, ~c.holds_answer)), c.costs, budget)
 
 
-PACKERS: dict[str, Callable[..., Picks]] = {f.__name__: f for f in (naive, focused, mmr, submod, topk, random, gold)}
+PACKERS: dict[str, Callable[..., Picks]] = {f.__name__: f for f in (naive, focused, mmr, submod, tuned, topk, random, gold, adagres, selective)}
 
 
 def reading_order(c: Candidates, picks: Picks, order: str = "rank") -> list[int]:
@@ -152,11 +178,17 @@ def reading_order(c: Candidates, picks: Picks, order: str = "rank") -> list[int]
     raise ValueError(f"order must be 'rank' or 'picked', got {order!r}")
 
 
-def pack(c: Candidates, policy: str, budget: float, order: str = "rank", **settings) -> Picks:
-    """Run one packing rule: [(candidate index, marginal gain)] in reading order, within ``budget`` tokens."""
+def picked(c: Candidates, policy: str, budget: float, **settings) -> Picks:
+    """Run one packing rule: [(candidate index, marginal gain)] in the order picked, within ``budget`` tokens."""
     if policy not in PACKERS:
         raise ValueError(f"no packer is called {policy!r}; there are {', '.join(PACKERS)}")
     picks = PACKERS[policy](c, budget, **settings) if c.ids else []
     if sum(c.costs[i] for i, _ in picks) > budget:
         raise AssertionError(f"{policy} went over its budget of {budget} on question {c.qid}")
+    return picks
+
+
+def pack(c: Candidates, policy: str, budget: float, order: str = "rank", **settings) -> Picks:
+    """What the rule ``picked``, in reading order."""
+    picks = picked(c, policy, budget, **settings)
     return [picks[k] for k in reading_order(c, picks, order)]

@@ -1,14 +1,17 @@
 """Pack every question with every policy at every budget, under one setting: the one call behind notebook 02 (SPEC 3 and 4)."""
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
+from collections.abc import Collection
 
 import numpy as np
 import pandas as pd
 
-from lib import diagnostics, evidence, packers, retrieval, submodular, survival
-from lib.settings import CHOICES, SETTING, check_budgets, check_policies, pack_id, pool_id, reachable, setting, variations
+from lib import ace, ace_claims, ace_parse, diagnostics, evidence, packers, retrieval, rivals_relevance, submodular_best, survival, tuned_candidates
+from lib.settings import CHOICES, SETTING, TOLD, check_budgets, check_policies, pack_id, pool_id, reachable, setting, variations
+from lib.store import Store
 
 __all__ = ["CHOICES", "SETTING", "Bench", "benches", "check_budgets", "check_policies", "pack_all", "pack_id", "pack_sets", "pool_id", "reachable", "relevance", "setting",
            "settings_rows", "variations"]
@@ -27,9 +30,10 @@ def relevance(question: str, rows: pd.DataFrame, s: dict, idf: dict, asked: np.n
 class Bench:
     """One data set laid out for packing: snippets and vectors are made once a pool and used by every setting on it."""
 
-    def __init__(self, questions, gold, documents, pools, rankings, encoder, cache=retrieval.ROOT / "data" / "cache" / "vectors"):
+    def __init__(self, questions, gold, documents, pools, rankings, encoder, cache=retrieval.ROOT / "data" / "cache" / "vectors", parser=None):
         self.questions, self.gold, self.documents, self.pools, self.rankings = questions, gold, documents, pools, rankings
         self.encoder, self.cache, self._cut = encoder, cache, {}
+        self.parser, self.passages, self.sources = parser or ace_parse.SpacyParser(), {}, {}  # for representation ace
         self.idf = evidence.document_idf(documents["text"].tolist())
         # gold without a hop (comparisons) is ordered by what it says: renaming a document must change nothing
         told = [retrieval.passage(d.title, d.text) for d in documents.itertuples()]
@@ -38,13 +42,30 @@ class Bench:
 
     def cut(self, s: dict) -> tuple[pd.DataFrame, dict[str, np.ndarray]]:
         """Snippets of every document that the setting's lists and the gold arm reach, with their vectors by snippet_id."""
-        key = (s["tokenizer"], s["min_tokens"], s["rest"], pool_id(s))
+        key = (s["representation"], s["tokenizer"], s["min_tokens"], s["rest"], pool_id(s))
         if key not in self._cut:
             used = self.documents[self.documents["doc_id"].isin({*self.listed(s)["doc_id"], *self.gold["doc_id"]})]
-            cut = evidence.chunk(used, evidence.budget_tokenizer(s["tokenizer"]), s["min_tokens"], s["rest"]).merge(used[["doc_id", "title"]], on="doc_id")
+            cut = self._pieces(used, s).merge(used[["doc_id", "title"]], on="doc_id")
             vectors = retrieval.truncate(retrieval.embed(cut["text"].tolist(), self.encoder, self.cache))
             self._cut[key] = cut, dict(zip(cut["snippet_id"], vectors))
         return self._cut[key]
+
+    def only(self, qids: Collection[str]) -> Bench:
+        """The same data set with these questions alone; what was cut is shared."""
+        made = copy.copy(self)
+        for name in ("questions", "gold", "pools", "rankings"):
+            setattr(made, name, getattr(self, name)[getattr(self, name)["qid"].isin(qids)])
+        return made
+
+    def _pieces(self, used: pd.DataFrame, s: dict) -> pd.DataFrame:
+        """Snippets of the documents ``used`` in the setting's representation; ``passages`` keeps the claims of those cut as ace."""
+        count = evidence.budget_tokenizer(s["tokenizer"])
+        if s["representation"] == "chunk":
+            return evidence.chunk(used, count, s["min_tokens"], s["rest"])
+        parsed = ace_parse.parses(used, self.parser, self.cache and self.cache.parent / "parses", Store().recorded_rows())
+        made = ace_claims.passages(used, parsed)
+        self.passages |= made
+        return ace.cut(made, count)
 
     def listed(self, s: dict) -> pd.DataFrame:
         """The rankings rows that make up the setting's pools; raises ValueError where there is no such list."""
@@ -61,22 +82,27 @@ class Bench:
         pool = self.listed(s)[["dataset", "qid", "doc_id", "rank"]].rename(columns={"rank": "doc_rank"}).assign(pool_id=pool_id(s))
         chain = self.gold.assign(tie=self.gold["doc_id"].map(self.tie)).sort_values(["qid", "hop", "tie"]).assign(doc_rank=lambda t: t.groupby("qid").cumcount() + 1, pool_id="gold")
         rows = pd.concat([pool, chain[pool.columns]]).merge(cut.drop(columns="dataset"), on="doc_id")
+        if s["representation"] == "ace":
+            rows, self.sources[pack_id(s)] = ace.merge(rows, self.passages)
         question = dict(zip(self.questions["qid"], self.questions["question"]))
         scored = [part.assign(relevance=relevance(question[q], part, s, self.idf, self.asked[q], np.stack([vectors[i] for i in part["snippet_id"]])))
                   for (q, _), part in rows.groupby(["qid", "pool_id"], sort=False)]
-        return pd.concat(scored).assign(representation=s["representation"]).drop(columns="title").reset_index(drop=True)
+        made = pd.concat(scored).assign(representation=s["representation"]).reset_index(drop=True)
+        if s["relevance"] == "cross_encoder":  # of the pool alone: the gold arm looks at none
+            pool = made["pool_id"] != "gold"
+            asked = made.loc[pool, "qid"].map(question)
+            made.loc[pool, "relevance"] = rivals_relevance.cross_encoder_relevance(asked, made.loc[pool, "title"], made.loc[pool, "text"])
+        return made.drop(columns="title")
 
 
 def _picks(c: packers.Candidates, policy: str, budget: int, s: dict) -> packers.Picks:
-    given = {"submod": {"exponent": s["exponent"], "cap": s["cap"], "weights": s["weights"]}, "naive": {"stop": s["stop"]}, "focused": {"stop": s["stop"]},
-             "mmr": {"stop": s["stop"]}}
-    return packers.pack(c, policy, budget, s["order"], **given.get(policy, {}))
+    """What the rule picks under the setting, in the order picked."""
+    return packers.picked(c, policy, budget, **{k: s[k] for k in TOLD.get(policy, ())})
 
 
-def _certificate(c: packers.Candidates, chosen: list[int], budget: int, weights) -> float:
-    f = packers.objective(c, weights)
-    bound = submodular.upper_bound(f, c.costs, budget, chosen)
-    return min(1.0, submodular.value(f, chosen) / bound) if bound > 0 else 1.0
+def _certificate(c: packers.Candidates, picked: packers.Picks, budget: int, s: dict) -> float:
+    """The pack's F is at least this share of the best pack's under the budget alone. Bounds come from every prefix of the picks, in their own order."""
+    return submodular_best.certificate(packers.objective(c, s["weights"], s["alpha"]), c.costs, budget, [i for i, _ in picked])["share"]
 
 
 def pack_all(bench: Bench, s: dict, policies: list[str], budgets: list[int]) -> dict[str, pd.DataFrame]:
@@ -85,6 +111,8 @@ def pack_all(bench: Bench, s: dict, policies: list[str], budgets: list[int]) -> 
     Raises ValueError when the joined text of any pack does not cost exactly the sum of its snippets in the budget tokenizer.
     """
     snippets, (_, vectors), name = bench.snippets(s), bench.cut(s), pack_id(s)
+    titles = dict(zip(bench.documents["doc_id"], bench.documents["title"]))
+    surprise = tuned_candidates.surprise_of(policies, snippets[snippets["pool_id"] != "gold"], bench.documents)
     empty = snippets.iloc[:0]
     groups = {k: v for k, v in snippets.groupby(["qid", "pool_id"], sort=False)}
     packs, contexts = [], []
@@ -94,15 +122,19 @@ def pack_all(bench: Bench, s: dict, policies: list[str], budgets: list[int]) -> 
             rows = groups.get((q.qid, kind), empty)
             holds = np.array([survival.answer_in_context(q.answers, [t], q.question_type).value for t in rows["text"]], bool)
             unit = np.stack([vectors[i] for i in rows["snippet_id"]]) if len(rows) else np.zeros((0, 1))
-            made[kind] = evidence.candidates(q.question, rows, unit, holds), dict(zip(rows["snippet_id"], zip(rows["text"], rows["doc_id"])))
+            c = evidence.candidates(q.question, rows, unit, holds)
+            learned = policies if kind != "gold" else ()  # the gold arm looks at none of that
+            made[kind] = (tuned_candidates.filled(c, learned, q.question, rows, unit, bench.asked[q.qid], titles, surprise),
+                          dict(zip(rows["snippet_id"], zip(rows["text"], rows["doc_id"]))))
         for policy in policies:
             c, look = made["gold" if policy == "gold" else pool_id(s)]
             for budget in budgets:
-                picks = _picks(c, policy, budget, s)
+                picked = _picks(c, policy, budget, s)
+                picks = [picked[k] for k in packers.reading_order(c, picked, s["order"])]
                 key = (q.dataset, q.qid, name, policy, budget)
                 packs += [(*key, k, c.ids[i], look[c.ids[i]][1], int(c.costs[i]), gain) for k, (i, gain) in enumerate(picks)]
                 text = evidence.joined([look[c.ids[i]][0] for i, _ in picks])
-                certificate = _certificate(c, [i for i, _ in picks], budget, s["weights"]) if policy == "submod" and s["cap"] is None and c.ids else np.nan
+                certificate = _certificate(c, picked, budget, s) if policy == "submod" and s["cap"] is None and c.ids else np.nan
                 contexts.append((*key, text, hashlib.sha256(text.encode()).hexdigest(), sum(int(c.costs[i]) for i, _ in picks), len(picks), certificate))
     packs = pd.DataFrame(packs, columns=[*diagnostics.PACK_KEY, "position", "snippet_id", "doc_id", "n_tokens", "marginal_gain"]).astype(PACK_TYPES)
     contexts = pd.DataFrame(contexts, columns=[*diagnostics.PACK_KEY, "context", "context_hash", "n_tokens", "n_snippets", "certificate"])

@@ -45,6 +45,16 @@ def adds(tier: str) -> str:
     return "; ".join(clauses)
 
 
+def learned(tier: str) -> str:
+    """The learned packer against submodular packing at 160 tokens, over all questions of a tier: answers kept and tokens."""
+    rows = tables.read("packer_contest", tier)
+    rows = rows[(rows["policy"] == "tuned") & (rows["budget"] == 160)]
+    whole = "all" if (rows["dataset"] == "all").any() else rows["dataset"].iloc[0]
+    kept, tokens = (rows[(rows["dataset"] == whole) & (rows["measure"] == m)].iloc[0] for m in ("answer_in_context_defined", "n_tokens"))
+    return (f"{wording.points(kept.delta)} [{100 * kept.delta_low:+.1f}, {100 * kept.delta_high:+.1f}] (n = {kept.n}), with {abs(tokens.delta):.1f} "
+            f"{'fewer' if tokens.delta < 0 else 'more'} tokens")
+
+
 def finding() -> str:
     """What survives, where answers are lost, whether the packer matters, and how the register of published figures stands."""
     there = [t for t in ("sample", "real") if tables.TABLES["validity"].path(t).exists()]
@@ -54,6 +64,8 @@ def finding() -> str:
     if tables.TABLES["contrasts"].path("real").exists():
         parts.append(f"On public questions: {versus('real', 'naive')}.")
         parts.append(f"Against the simple focused heuristic, submodular packing: {versus('real', 'focused')}.")
+    if tables.TABLES["packer_contest"].path("real").exists():
+        parts.append(f"A packer that learned on training questions where answers stand, against submodular packing, all public questions: {learned('real')}.")
     if tables.TABLES["claims"].path("real").exists():
         verdicts = tables.read("claims", "real")["verdict"].value_counts()
         counted = ", ".join(f"{verdicts.get(v, 0)} {said}" for v, said in (("reproduced", "reproduced"), ("differs", "differ"), ("inconclusive", "inconclusive"),

@@ -1,7 +1,7 @@
 """The recorded layer of the sample tier: write it, or run it live and say how far the two agree.
 
 usage: python -m lib.record            reads every prompt of the sample tier and writes data/sample/recorded/ (resumes)
-       python -m lib.record --scores T writes the scores (no text) of tier T's answers and contexts to data/results/scores/
+       python -m lib.record --scores T writes the scores (no text) of tier T's answers, ladder and contexts to data/results/scores/
        python -m lib.record --live N   ignores what is recorded, computes N answers a reader and N log-probabilities (0: all) and prints the agreement
 """
 from __future__ import annotations
@@ -13,21 +13,29 @@ from typing import Any, NamedTuple
 import pandas as pd
 import yaml
 
-from lib import ablations, likelihood, reading, scores, support, tables
+from lib import ablations, ladder_forms, ladder_rungs, likelihood, reading, scores, support, tables
 from lib.cross_encoder import CrossEncoderError, cross_encoder_group, pair_keys, score_pairs
-from lib.reader_spec import answer_group, full_spec
+from lib.reader_spec import answer_group
 from lib.readers import read_prompts, regenerate
 from lib.recorded import entry_key
 from lib.scorers import every_form, family, kind, reader_of, scorer_name
 from lib.store import Store
 from lib.tables import ROOT
+from lib.weights import WeightsMissing
+
+
+class Reads(NamedTuple):
+    """One reader with its own prompts. ``rung``: the ladder alone asks it, so that its weights, which few fetch, may be missing."""
+
+    spec: Mapping[str, Any]
+    prompts: list[str]
+    rung: bool = False
 
 
 class Asked(NamedTuple):
-    """What notebook 03 asks of its models in one tier: prompts to answer, their readers, contexts to judge, their scorers."""
+    """What notebooks 03 and 06 ask of their models in one tier: readers with their prompts, contexts to judge, their scorers."""
 
-    prompts: list[str]
-    readers: Sequence[Mapping[str, Any]]
+    reads: Sequence[Reads]
     judged: pd.DataFrame
     scorers: Sequence[Mapping[str, Any]]
 
@@ -38,23 +46,50 @@ class Asked(NamedTuple):
 
 def asked(tier: str = "sample") -> Asked:
     """What a tier asks, from its tables and params.yaml."""
-    given = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))[tier]["read"]
-    questions, contexts, packs, snippets = tables.read_all(tier, "questions", "contexts", "packs", "snippets")
+    blocks = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))[tier]
+    given, questions, contexts, packs, snippets = blocks["read"], *tables.read_all(tier, "questions", "contexts", "packs", "snippets")
     rows = reading.to_read(questions, contexts, given["policies"], given["budget"], given["questions_per_set"])
+    graph = reading.graph_to_read(questions, contexts, given.get("graph_policies", []), given["budget"], given["questions_per_set"])
     every = pd.concat([rows, ablations.to_read(ablations.ablate(rows, questions, packs, snippets, given.get("ablate", [])))])
-    return Asked(sorted(set(every["prompt"])), given["readers"], support.judged(every, questions), every_form(given.get("scorers", [])))
+    prompts = set(every["prompt"]) | set(graph["prompt"])
+    climbed = blocks.get("reader_ladder") or {}
+    rungs = climbed.get("rungs", [])
+    steps = set(climbed_rows(climbed, questions, contexts)["prompt"]) if rungs else set()
+    return Asked(reads_of(given["readers"], prompts, rungs, steps), support.judged(every, questions), every_form(given.get("scorers", [])))
+
+
+def climbed_rows(block: Mapping[str, Any], questions: pd.DataFrame, contexts: pd.DataFrame) -> pd.DataFrame:
+    """The rows that the block ``reader_ladder`` of params.yaml asks of every rung."""
+    return ladder_rungs.asked(questions, contexts, block["policies"], block["budget"], block.get("questions_per_set", 0), block.get("datasets", []))
+
+
+def reads_of(readers: Sequence[Mapping], prompts: set[str], rungs: Sequence[Mapping], steps: set[str]) -> list[Reads]:
+    """Each reader once, with the prompts that notebook 03 asks of it, the ladder, or both.
+
+    >>> two = [{"model": "smollm2-135m"}, {"model": "gemma-3-270m"}]
+    >>> [(r.spec["model"], r.prompts, r.rung) for r in reads_of(two[:1], {"a"}, two, {"b"})]
+    [('smollm2-135m', ['a', 'b'], False), ('gemma-3-270m', ['b'], True)]
+    """
+    climbing = [answer_group(s) for s in rungs]
+    both = [Reads(s, sorted(prompts | steps if answer_group(s) in climbing else prompts)) for s in readers]
+    had = [answer_group(s) for s in readers]
+    return both + [Reads(s, sorted(steps), rung=True) for s in rungs if answer_group(s) not in had]
 
 
 def record() -> None:
     """Answer and weigh everything without looking at what is recorded, and export exactly that: what is not asked for any more is dropped."""
     want, store = asked(), Store(ignore_recorded=True)
-    for spec in want.readers:
-        read_prompts(want.prompts, spec, store)
-        _export(store, spec["model"], answer_group(spec), want.prompts, "answers")
+    for read in want.reads:
+        try:
+            read_prompts(read.prompts, read.spec, store)
+        except WeightsMissing as error:
+            _without(read, error, "the recorded answers stay as they are")
+            continue
+        _export(store, ladder_rungs.rung_name(read.spec), answer_group(read.spec), read.prompts, "answers")
     pairs = support.likelihood_pairs(want.judged) if want.of_kind("reader") else []
     for spec in map(reader_of, want.of_kind("reader")):
         likelihood.likelihoods(pairs, spec, store)
-        _export(store, spec["model"], likelihood.likelihood_group(spec), map(list, pairs), "log-probabilities")
+        _export(store, ladder_rungs.rung_name(spec), likelihood.likelihood_group(spec), map(list, pairs), "log-probabilities")
     for name in (s["cross_encoder"] for s in want.of_kind("cross_encoder")):
         told, spec = support.entailment_pairs(want.judged), {"model": name}
         try:
@@ -66,25 +101,34 @@ def record() -> None:
         print(f"cross-encoder {name}: {len(told)} scores in {path.relative_to(ROOT)}")
 
 
-def _export(store: Store, model: str, group: Mapping[str, Any], asked_for: Any, what: str) -> None:
+def _without(read: Reads, error: WeightsMissing, what: str) -> None:
+    """Say that a rung's weights are not here; raise where notebook 03 needs them."""
+    if not read.rung:
+        raise error
+    print(f"rung {ladder_rungs.rung_name(read.spec)}: {what} ({error})")
+
+
+def _export(store: Store, reader: str, group: Mapping[str, Any], asked_for: Any, what: str) -> None:
     keys = [entry_key(group, a) for a in asked_for]
-    print(f"{model}: {len(keys)} {what} in {store.export(group, keys).relative_to(ROOT)}")
+    print(f"{reader}: {len(keys)} {what} in {store.export(group, keys).relative_to(ROOT)}")
 
 
 def live(n: int) -> int:
     """Compute afresh and print, for each reader, how many answers and log-probabilities equal the recorded ones, and the first that differ."""
     want = asked()
-    for spec in want.readers:
-        found = regenerate(want.prompts, spec, Store(), n=n or len(want.prompts))
-        named = f"{spec['model']} {full_spec(spec)['precision']}"
-        print(f"{named}: {found['same']} of {found['n']} live answers equal the recorded ones ({found['agreement']:.1%})")
+    for read in want.reads:
+        try:
+            found = regenerate(read.prompts, read.spec, Store(), n=n or len(read.prompts))
+        except WeightsMissing as error:
+            _without(read, error, "not computed")
+            continue
+        print(f"{ladder_rungs.rung_name(read.spec)}: {found['same']} of {found['n']} live answers equal the recorded ones ({found['agreement']:.1%})")
         for prompt, stored, now in found["differing"][:5]:
             print(f"  {_question(prompt)}\n    recorded: {stored}\n    live:     {now}")
     pairs = support.likelihood_pairs(want.judged) if want.of_kind("reader") else []
     for spec in map(reader_of, want.of_kind("reader")):
         found = likelihood.regenerate(pairs, spec, Store(), n=n or len(pairs))
-        named = f"{spec['model']} {full_spec(spec)['precision']}"
-        print(f"{named}: {found['same']} of {found['n']} live log-probabilities equal the recorded ones ({found['agreement']:.1%})")
+        print(f"{ladder_rungs.rung_name(spec)}: {found['same']} of {found['n']} live log-probabilities equal the recorded ones ({found['agreement']:.1%})")
         for (prompt, answer), stored, now in found["differing"][:5]:
             print(f"  {_question(prompt)} {answer}\n    recorded: {stored}\n    live:     {now}")
     return 0
@@ -95,11 +139,35 @@ def _question(prompt: str) -> str:
 
 
 def export_scores(tier: str) -> list[str]:
-    """Write the scores of a tier's answers and contexts; the files, relative to the root."""
+    """Write the scores of a tier's answers and contexts, and scores and forms of what its ladder has read; the files, relative to the root.
+
+    A score that stands in a file and is not made anew stays there, so that an answer that was read once need not be read again. No model is run: of an
+    unfinished rung the part that is answered is written.
+    """
     answers, judged, want = tables.read("answers", tier), tables.read("support", tier), asked(tier)
     hashes = [want.judged[support.KEY].assign(scorer=scorer_name(s), support_hash=support.keys(want.judged, s)) for s in want.scorers]
     rows = judged.merge(pd.concat(hashes), on=[*support.KEY, "scorer"], validate="one_to_one") if hashes else judged.assign(support_hash="")
-    return [str(path.relative_to(ROOT)) for path in (*scores.export(answers, tier), *scores.export_support(rows, tier))]
+    climbed = ladder_answers(tier)
+    every = pd.concat([t for t in (answers, climbed, kept_scores(tier)) if len(t)]).drop_duplicates(scores.KEY)  # the first wins: what was just scored
+    formed = [ladder_forms.export(climbed, tier)] if len(climbed) else []
+    return [str(path.relative_to(ROOT)) for paths in (scores.export(every, tier), *formed, scores.export_support(rows, tier)) for path in paths]
+
+
+def ladder_answers(tier: str) -> pd.DataFrame:
+    """Answers that the rungs of a tier's ladder have given already, with their forms; empty where the tier has no ladder."""
+    block = (yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))[tier].get("reader_ladder") or {})
+    if not block.get("rungs"):
+        return pd.DataFrame()
+    (questions, contexts), store, known = tables.read_all(tier, "questions", "contexts"), Store(), scores.committed()
+    rows, had = climbed_rows(block, questions, contexts), ladder_forms.committed()
+    made = [reading.read_all(rows[ladder_rungs.answered(rows, spec, store, known)], [spec], store, known=known) for spec in block["rungs"]]
+    return ladder_forms.with_forms(pd.concat(made, ignore_index=True), questions, had)
+
+
+def kept_scores(tier: str) -> pd.DataFrame:
+    """The scores that stand in the files of a tier, with their reader and precision."""
+    paths, types = sorted(scores.FOLDER.glob(f"{tier}-*.csv")), dict.fromkeys([*scores.KEY, "reader", "precision"], "string") | scores.COUNTS
+    return pd.concat([pd.read_csv(p, dtype=types) for p in paths]) if paths else pd.DataFrame()
 
 
 def main(arguments: list[str]) -> int:

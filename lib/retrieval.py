@@ -1,106 +1,22 @@
-"""First-stage rankings: a dense bi-encoder, BM25, and their reciprocal-rank fusion, over a question's own pool or all passages (SPEC 2)."""
+"""First-stage rankings: dense encoders, BM25, a fusion of the two and learned sparse terms, over a question's own pool or all passages (SPEC 2)."""
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext
-from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 import pandas as pd
 
-from lib import text, weights
-from lib.store import StoreError, disk_errors
-from lib.tables import ROOT
+from lib import splade, text, weights
+from lib.encoders import Encoder, SentenceEncoder, encoder  # noqa: F401 - one name, lib.retrieval, for the whole subject
+from lib.tables import ROOT  # noqa: F401
+from lib.vectors import CACHE, DIMENSIONS, embed, truncate
 
-DIMENSIONS = 320  # document 000, section 5: vectors truncated to 320 dimensions
-RRF_K = 60        # Cormack, Clarke and Buettcher (2009)
-Score = Callable[[str], np.ndarray]
-
-
-class Encoder(Protocol):
-    """Turns texts into vectors; ``name`` keys the cache."""
-
-    name: str
-
-    def encode(self, texts: Sequence[str]) -> np.ndarray: ...
-
-
-class SentenceEncoder:
-    """A sentence-transformers bi-encoder (weights registry name, folder or hub id), loaded at the first text it has to encode (fp32)."""
-
-    def __init__(self, name: str, batch_size: int = 32):
-        self.name, self.batch_size, self._model = name, batch_size, None
-
-    def encode(self, texts: Sequence[str]) -> np.ndarray:
-        """Unit vectors (n, d) float32; raises WeightsError when the model cannot be had."""
-        if self._model is None:
-            from sentence_transformers import SentenceTransformer
-
-            where = weights.source(self.name)
-            with weights.loading(self.name):
-                self._model = SentenceTransformer(str(where))
-        return self._model.encode(list(texts), batch_size=self.batch_size, normalize_embeddings=True, show_progress_bar=False)
-
-
-def truncate(vectors: np.ndarray, dimensions: int = DIMENSIONS) -> np.ndarray:
-    """The first ``dimensions`` coordinates, renormalised to length 1; raises ValueError for a vector with NaN or infinity."""
-    short = np.asarray(vectors, np.float32)[:, :dimensions]
-    if not np.isfinite(short).all():
-        at = int(np.flatnonzero(~np.isfinite(short).all(axis=1))[0])
-        raise ValueError(f"vector {at} of {len(short)} holds NaN or infinity; delete data/cache/vectors and encode again")
-    return short / np.maximum(np.linalg.norm(short, axis=1, keepdims=True), 1e-12)
-
-
-def embed(texts: Sequence[str], encoder: Encoder, cache: Path | None = ROOT / "data" / "cache" / "vectors", batch: int = 256) -> np.ndarray:
-    """Vectors of ``texts`` (n, d), each distinct text encoded once ever: saved after every batch, so a killed run resumes.
-
-    Raises StoreError for a full disk or a damaged ``cache``. Batches depend neither on the order of ``texts`` nor on when a run was killed, since an encoder's last bits follow its batch.
-    """
-    from diskcache import Cache
-    from tqdm.auto import tqdm
-
-    keys = [hashlib.sha256(f"{encoder.name}\n{t}".encode()).hexdigest() for t in texts]
-    known: dict[str, np.ndarray] = {}
-    guard = _cache_errors(cache)
-    with guard():
-        # diskcache would start to forget at 1 GB
-        store = Cache(str(cache), eviction_policy="none", size_limit=1 << 50) if cache else {}
-        for k in dict.fromkeys(keys):
-            if k in store:
-                known[k] = _vector(store[k], cache)
-    todo = [(k, t) for k, t in dict(zip(keys, texts)).items() if k not in known]
-    todo.sort(key=lambda pair: (len(pair[1]), pair[1]))
-    for i in tqdm(range(0, len(todo), batch), desc=f"embedding with {encoder.name}", disable=None if todo else True):
-        part = todo[i:i + batch]
-        made = {k: np.asarray(v, np.float32) for (k, _), v in zip(part, encoder.encode([t for _, t in part]), strict=True)}
-        known.update(made)
-        with guard(), store.transact() if cache else nullcontext():  # all of a batch or none
-            for k, v in made.items():
-                store[k] = v.tobytes()
-    if cache:
-        store.close()
-    if len(lengths := {len(v) for v in known.values()}) > 1:
-        raise StoreError(f"vectors of {encoder.name} have {sorted(lengths)} numbers; {_mend(cache)}")
-    return np.stack([known[k] for k in keys]) if keys else np.zeros((0, DIMENSIONS), np.float32)
-
-
-def _mend(cache: Path | None) -> str:
-    shown = cache.relative_to(ROOT) if cache and cache.is_relative_to(ROOT) else cache
-    return f"delete {shown} and run again: texts are encoded anew"
-
-
-def _cache_errors(cache: Path | None) -> Callable:
-    return partial(disk_errors, cache, _mend(cache)) if cache else nullcontext
-
-
-def _vector(value: object, cache: Path | None) -> np.ndarray:
-    """A cached vector; raises StoreError where it is none."""
-    if cache and not (isinstance(value, bytes) and value and len(value) % 4 == 0):
-        raise StoreError(f"{cache.name}: a stored vector is damaged; {_mend(cache)}")
-    return np.frombuffer(value, np.float32)
+RRF_K = 60          # Cormack, Clarke and Buettcher (2009)
+CELLS = 4_000_000   # scores held at once for one ranker, 32 MB: questions are ranked in blocks
+OURS = ("dense", "bm25", "hybrid")
+Score = Callable[[np.ndarray, np.ndarray], np.ndarray]  # places of questions, places of documents -> (questions, documents)
 
 
 def passage(title: str, body: str) -> str:
@@ -116,18 +32,57 @@ def dense_scores(question_vectors: np.ndarray, document_vectors: np.ndarray) -> 
 
 def bm25_scores(questions: Sequence[str], passages: Sequence[str]) -> np.ndarray:
     """BM25 (Lucene's form, k1 1.5, b 0.75) of each question over all passages; idf from the whole corpus. Shape (questions, documents)."""
+    return _bm25(questions, passages)(np.arange(len(questions)), np.arange(len(passages)))
+
+
+def _bm25(questions: Sequence[str], passages: Sequence[str]) -> Score:
     import bm25s
 
-    corpus, scores = [text.content_terms(p) for p in passages], np.zeros((len(questions), len(passages)), np.float32)
-    if not any(corpus):
-        return scores
+    corpus = [text.content_terms(p) for p in passages]
     index = bm25s.BM25(k1=1.5, b=0.75, method="lucene")
-    index.index(corpus, show_progress=False)
-    known = set(index.vocab_dict)
-    for row, question in zip(scores, questions):
-        terms = [t for t in text.content_terms(question) if t in known]
-        row[:] = index.get_scores(terms) if terms else 0
-    return scores
+    if any(corpus):
+        index.index(corpus, show_progress=False)
+    known = set(index.vocab_dict) if any(corpus) else set()
+
+    def score(asked: np.ndarray, among: np.ndarray) -> np.ndarray:
+        scores = np.zeros((len(asked), len(among)), np.float32)
+        for row, i in zip(scores, asked):
+            if terms := [t for t in text.content_terms(questions[i]) if t in known]:
+                row[:] = index.get_scores(terms)[among]
+        return scores
+
+    return score
+
+
+def _dense(questions: Sequence[str], passages: Sequence[str], encoder: Encoder, cache: Path | None, dimensions: int) -> Score:
+    told = truncate(embed(passages, encoder, cache), dimensions).astype(float)
+    asked = truncate(embed(questions, encoder, cache), dimensions)
+    return lambda rows, columns: dense_scores(asked[rows], told[columns])
+
+
+def _named(name: str, questions: Sequence[str], passages: Sequence[str], cache: Path | None, dimensions: int) -> Score:
+    """Scores of a further ranker: learned sparse terms where the registered weights are a masked language model, else a dense encoder's."""
+    if not _sparse(name):
+        return _dense(questions, passages, encoder(name), cache, dimensions)
+    asked, told = splade.term_weights(questions, passages, splade.SparseEncoder(name), cache)
+    return lambda rows, columns: splade.sparse_scores(asked[rows], told[columns])
+
+
+def _sparse(name: str) -> bool:
+    return name in weights.REGISTRY and weights.REGISTRY[name].kind == splade.KIND
+
+
+def check_more(more: Sequence[str]) -> None:
+    """Raise ValueError unless ``more`` is a list of distinct names of encoders, none of them a list that is made anyway.
+
+    >>> check_more(["wordllama"])
+    """
+    listed = isinstance(more, (list, tuple)) and all(isinstance(name, str) and name for name in more)
+    if not listed or len(set(more)) < len(more) or set(more) & set(OURS):
+        raise ValueError(f"more_rankers must be a list of distinct names of encoders (such as wordllama, splade-tiny) beside {', '.join(OURS)}, got {more!r}")
+    for name in more:
+        if not _sparse(name):
+            encoder(name)
 
 
 def tie_breaks(passages: Sequence[str]) -> np.ndarray:
@@ -138,7 +93,10 @@ def tie_breaks(passages: Sequence[str]) -> np.ndarray:
 
 def ordered(scores: np.ndarray, ties: np.ndarray, depth: int) -> np.ndarray:
     """Indices of the ``depth`` best scores, best first; equal scores by ``ties``."""
-    return np.lexsort((ties, -scores))[:depth]
+    if not 0 < depth < len(scores):
+        return np.lexsort((ties, -scores))[:depth]
+    reach = np.flatnonzero(scores >= np.partition(scores, len(scores) - depth)[len(scores) - depth])  # no worse than the last that fits
+    return reach[np.lexsort((ties[reach], -scores[reach]))[:depth]]
 
 
 def reciprocal_rank_fusion(rankings: Iterable[np.ndarray], n: int, k: int = RRF_K) -> np.ndarray:
@@ -150,34 +108,70 @@ def reciprocal_rank_fusion(rankings: Iterable[np.ndarray], n: int, k: int = RRF_
 
 
 def rank(questions: pd.DataFrame, documents: pd.DataFrame, pools: pd.DataFrame, encoder: Encoder, scopes=("own", "pooled"), depth: int = 50,
-         cache: Path | None = ROOT / "data" / "cache" / "vectors", dimensions: int = DIMENSIONS) -> pd.DataFrame:
-    """The rankings table of one data set for dense, bm25 and hybrid in each scope; ``depth`` documents at most."""
-    passages = [passage(d.title, d.text) for d in documents.itertuples()]
-    vectors = truncate(embed(passages, encoder, cache), dimensions)
-    asked = truncate(embed(questions["question"].tolist(), encoder, cache), dimensions)
-    scored = {"dense": dense_scores(asked, vectors), "bm25": bm25_scores(questions["question"].tolist(), passages)}
+         cache: Path | None = CACHE, dimensions: int = DIMENSIONS, *, more: Sequence[str] = ()) -> pd.DataFrame:
+    """The rankings table of one data set for dense, bm25, hybrid and ``more`` encoders by name, in each scope; ``depth`` documents at most.
+
+    Questions are ranked in blocks, so memory grows with the rows of the table and not with questions x documents.
+    """
+    check_more(more)
+    asked, passages = questions["question"].tolist(), [passage(d.title, d.text) for d in documents.itertuples()]
+    scores = {"dense": _dense(asked, passages, encoder, cache, dimensions), "bm25": _bm25(asked, passages)}
+    scores |= {name: _named(name, asked, passages, cache, dimensions) for name in more}
+    own, ties = _own(questions, documents, pools), tie_breaks(passages)
+    lists: dict[str, list] = {scope: [] for scope in scopes}
+    for block in _blocks(len(asked), len(passages) if "pooled" in scopes else 0):
+        among = np.arange(len(passages)) if "pooled" in scopes else np.unique(np.concatenate([own[i] for i in block]))
+        scored = {name: score(block, among) for name, score in scores.items()}
+        for scope in scopes:
+            for k, i in enumerate(block):
+                inside = np.arange(len(among)) if scope == "pooled" else np.searchsorted(among, own[i])
+                found = _lists({name: s[k][inside] for name, s in scored.items()}, ties[among[inside]], depth)
+                lists[scope] += [(i, name, among[inside[at]], values) for name, (at, values) in found.items()]
+    return _table(questions, documents, lists)
+
+
+def _own(questions: pd.DataFrame, documents: pd.DataFrame, pools: pd.DataFrame) -> list[np.ndarray]:
+    """Places of each question's own documents; raises ValueError for a document that is not there."""
     place = {d: i for i, d in enumerate(documents["doc_id"])}
     if len(lost := pools[~pools["doc_id"].isin(place.keys())]):
         raise ValueError(f"the pool of question {lost['qid'].iat[0]!r} names document {lost['doc_id'].iat[0]!r}, which is not in table documents")
     own = {q: np.array([place[d] for d in group]) for q, group in pools.groupby("qid")["doc_id"]}
-    ties, everything = tie_breaks(passages), np.arange(len(passages))
-    rows = []
-    for scope in scopes:
-        for i, q in enumerate(questions.itertuples()):
-            inside = everything if scope == "pooled" else own.get(q.qid, everything[:0])
-            lists = {name: inside[ordered(s[i][inside], ties[inside], len(inside))] for name, s in scored.items()}
-            fused = reciprocal_rank_fusion([lists["dense"], lists["bm25"]], len(passages))
-            lists["hybrid"] = inside[ordered(fused[inside], ties[inside], len(inside))]
-            for name, ranking in lists.items():
-                values = fused if name == "hybrid" else scored[name][i]
-                rows += [(q.dataset, q.qid, scope, name, r, documents["doc_id"].iat[j], float(values[j]))
-                         for r, j in enumerate(ranking[:depth], 1)]
-    return pd.DataFrame(rows, columns=["dataset", "qid", "scope", "ranker", "rank", "doc_id", "score"])
+    return [own.get(q, np.zeros(0, int)) for q in questions["qid"]]
+
+
+def _blocks(n_questions: int, n_documents: int) -> list[np.ndarray]:
+    """Places of the questions that are scored together; 64 where each has its own few documents (``n_documents`` 0)."""
+    size = max(1, CELLS // n_documents) if n_documents else 64
+    return [np.arange(start, min(start + size, n_questions)) for start in range(0, n_questions, size)]
+
+
+def _lists(scored: dict[str, np.ndarray], ties: np.ndarray, depth: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """One question's lists in one scope, best first: places and scores; hybrid fuses the whole lists of dense and bm25."""
+    whole = [ordered(scored[name], ties, len(ties)) for name in ("dense", "bm25")]
+    out = {"dense": scored["dense"], "bm25": scored["bm25"], "hybrid": reciprocal_rank_fusion(whole, len(ties))} | scored
+    orders = dict(zip(("dense", "bm25"), (order[:depth] for order in whole)))
+    orders |= {name: ordered(s, ties, depth) for name, s in out.items() if name not in orders}
+    return {name: (orders[name], s[orders[name]].astype(float)) for name, s in out.items()}
+
+
+def _table(questions: pd.DataFrame, documents: pd.DataFrame, lists: dict[str, list]) -> pd.DataFrame:
+    """The rankings table of lists (place of the question, ranker, places of documents, scores) by scope."""
+    rows = [(scope, *entry) for scope, entries in lists.items() for entry in entries if len(entry[2])]
+    columns = ["dataset", "qid", "scope", "ranker", "rank", "doc_id", "score"]
+    if not rows:
+        return pd.DataFrame([], columns=columns)
+    scope, asked, ranker, found, values = zip(*rows)
+    lengths = [len(f) for f in found]
+    asked = np.repeat(asked, lengths)
+    made = [questions["dataset"].to_numpy()[asked], questions["qid"].to_numpy()[asked], np.repeat(np.array(scope, object), lengths),
+            np.repeat(np.array(ranker, object), lengths), np.concatenate([np.arange(1, n + 1) for n in lengths]),
+            documents["doc_id"].to_numpy()[np.concatenate(found)], np.concatenate(values)]
+    return pd.DataFrame(dict(zip(columns, made)))
 
 
 def rank_sets(questions: pd.DataFrame, documents: pd.DataFrame, pools: pd.DataFrame, encoder: Encoder, depth: int = 50,
-              dimensions: int = DIMENSIONS) -> pd.DataFrame:
+              dimensions: int = DIMENSIONS, more: Sequence[str] = (), cache: Path | None = CACHE) -> pd.DataFrame:
     """``rank`` for every data set: the rankings table."""
-    parts = [rank(asked, documents[documents["dataset"] == name], pools[pools["dataset"] == name], encoder, depth=depth, dimensions=dimensions)
-             for name, asked in questions.groupby("dataset")]
+    parts = [rank(asked, documents[documents["dataset"] == name], pools[pools["dataset"] == name], encoder, depth=depth, cache=cache,
+                  dimensions=dimensions, more=more) for name, asked in questions.groupby("dataset")]
     return pd.concat(parts, ignore_index=True)

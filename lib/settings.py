@@ -10,10 +10,12 @@ from lib import packers, submodular
 
 SETTING = {"scope": "own", "ranker": "dense", "depth": 5, "representation": "chunk", "min_tokens": 32, "rest": "alone",
            "relevance": "overlap", "tokenizer": "smollm2-135m", "order": "rank", "cap": None, "exponent": 1.0, "stop": False,
-           "weights": list(submodular.PUBLISHED_WEIGHTS)}
-CHOICES = {"scope": ("own", "pooled"), "representation": ("chunk",), "rest": ("alone", "merged"),
-           "relevance": ("overlap", "idf", "title", "dense"), "order": ("rank", "picked")}
-NUMBERS = {"depth": (int, 1), "min_tokens": (int, 1), "cap": (int, 1), "exponent": ((int, float), 0)}  # type, least value; cap may be None
+           "weights": list(submodular.PUBLISHED_WEIGHTS), "alpha": submodular.PUBLISHED_ALPHA, "lam": packers.PUBLISHED_LAMBDA, "greedy": "ratio"}
+CHOICES = {"scope": ("own", "pooled"), "representation": ("chunk", "ace"), "rest": ("alone", "merged"),
+           "relevance": ("overlap", "idf", "title", "dense", "cross_encoder"), "order": ("rank", "picked"), "greedy": tuple(packers.GREEDIES)}
+NUMBERS = {"depth": (int, 1), "min_tokens": (int, 1), "cap": (int, 1), "exponent": ((int, float), 0), "alpha": ((int, float), 0),
+           "lam": ((int, float), 0)}  # type, least value; cap may be None
+TOLD = {"submod": ("exponent", "cap", "weights", "alpha", "greedy"), "mmr": ("lam", "stop"), "naive": ("stop",), "focused": ("stop",)}  # what a rule is told
 
 
 def setting(**changes: Any) -> dict:
@@ -30,7 +32,7 @@ def setting(**changes: Any) -> dict:
     for name, allowed in CHOICES.items():
         if made[name] not in allowed:
             raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {made[name]!r}")
-    return made | {"weights": [float(w) for w in made["weights"]], "exponent": float(made["exponent"])}  # 1 and 1.0 are one setting
+    return made | {"weights": [float(w) for w in made["weights"]]} | {k: float(made[k]) for k in ("exponent", "alpha", "lam")}  # 1 and 1.0 are one setting
 
 
 def _is(value: Any, kind: Any, least: float) -> bool:
@@ -42,6 +44,8 @@ def _check_types(s: dict) -> None:
     for name, (kind, least) in NUMBERS.items():
         if not _is(s[name], kind, least) and not (name == "cap" and s[name] is None):
             raise ValueError(f"{name} must be a {'whole ' if kind is int else ''}number of {least} or more{' (or None)' if name == 'cap' else ''}, got {s[name]!r}")
+    if s["lam"] > 1:
+        raise ValueError(f"lam, MMR's lambda, must lie in [0, 1] (1: relevance alone), got {s['lam']!r}")
     weights = s["weights"]
     if not isinstance(weights, (list, tuple)) or len(weights) != 4 or not all(_is(w, (int, float), 0) for w in weights):
         raise ValueError(f"weights must be four numbers of 0 or more (relevance, query coverage, saturated coverage, diversity), got {weights!r}")
@@ -97,6 +101,6 @@ def pool_id(s: dict) -> str:
 def pack_id(s: dict) -> str:
     """Names a pool and what differs from the published setting; the settings table resolves it."""
     short = {"min_tokens": "window", "rest": "rest", "relevance": "relevance", "tokenizer": "tokens", "order": "order", "cap": "cap", "exponent": "r", "stop": "stop",
-             "weights": "weights"}
+             "weights": "weights", "alpha": "alpha", "lam": "lambda", "greedy": "greedy"}
     changed = [f"{short[k]}={str(s[k]).replace(', ', '/').strip('[]')}" for k in short if s[k] != SETTING[k]]
     return ".".join([pool_id(s), s["representation"], *changed])

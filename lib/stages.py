@@ -17,8 +17,10 @@ from lib.tables import ROOT
 # notebook: (other dependencies, tables read, tables written, figures drawn); ${item.input} is the tier's corpus
 STAGES = {
     "01_retrieve": (["${item.input}"], [], ["questions", "gold", "documents", "pools", "rankings", "retrieval"], ["retrieval"]),
-    "02_pack": (["data/published"], ["questions", "gold", "documents", "pools", "rankings"],
-                ["snippets", "packs", "contexts", "survival", "holders", "settings", "packing", "choices"], ["worked_example", "survival_curve"]),
+    "02_pack": (["data/published", "data/sample/recorded", "data/results/models"], ["questions", "gold", "documents", "pools", "rankings"],
+                ["snippets", "packs", "contexts", "survival", "holders", "ace_spans", "ace_sources", "compression", "objective_ablations",
+                 "optimality", "packer_contest", "settings", "packing", "choices"],
+                ["worked_example", "survival_curve", "claim_graph", "objective_ablations", "packer_contest"]),
     "03_read": (["data/sample/recorded", "data/results/scores", "data/results/models", "lib/prompts"], ["questions", "contexts", "packs", "snippets"],
                 ["answers", "readings", "ablations", "support"], ["f1_by_policy"]),
     "04_diagnose": (["data/published", "data/sample/hand_checked.csv"],
@@ -28,6 +30,12 @@ STAGES = {
                      "intervention", "mechanism", "transitions", "assembly", "headroom", "mediation", "scoring_rules", "variants", "faithfulness", "claims"],
                     ["waterfall", "waterfall_f1", "waterfall_slices", "waterfall_budgets", "conditional_means", "correlations", "r2_ladder", "kept_or_dropped",
                      "intervention", "transitions", "headroom", "mediation", "contrasts", "support_scores", "hand_checked", "faithful", "claims"]),
+    "05_scope_map": (["data/published", "data/sample/recorded", "data/results/scores", "data/results/models", "lib/prompts"],
+                     ["questions", "gold", "documents", "pools", "rankings", "snippets", "packs", "contexts", "survival", "outcomes", "settings", "claims"],
+                     ["scope", "unlock", "budget_shape", "order", "factorial", "embedders", "policy_table", "policy_contrasts", "when", "scope_partners", "dials"],
+                     ["unlock", "budget_gap", "order", "dials", "dials_levels", "scope_map", "embedders"]),
+    "06_reader_ladder": (["data/sample/recorded", "data/results/scores", "data/published", "lib/prompts"], ["questions", "contexts", "survival", "packing"],
+                         ["ladder", "ladder_partners"], ["reader_ladder", "rung_scores", "answer_forms"]),
 }
 
 

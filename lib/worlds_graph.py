@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lib.worlds_kinds import ENDINGS, GIVEN, KINDS, MIDDLES, ONSETS, TAKEN, VOWELS
+from lib.worlds_kinds import ENDINGS, GIVEN, KINDS, MIDDLES, ONSETS, TAKEN, THIRD, VOWELS
 from lib.worlds_relations import LEAVES, LINKS, Relation
 
-PARTS = ("stems", "groups", "links", "traits", "veils", "names", "ids", "wording", "chains", "asked", "pools")  # append only: a part's place is its stream
+PARTS = ("stems", "groups", "links", "traits", "veils", "names", "ids", "wording", "chains", "asked", "pools", "repeats", "retold")
+# append only: a part's place is its stream
 KIND_NAMES = tuple(KINDS)
 OUT = {k: [i for i, r in enumerate(LINKS) if r.source == k] for k in KINDS}     # two links lead out of each kind
 INTO = {k: [i for i, r in enumerate(LINKS) if r.target == k] for k in KINDS}    # and two into it
@@ -51,25 +52,26 @@ class World:
         return KIND_NAMES[thing // self.n]
 
 
-def stream(seed: int, part: str) -> np.random.Generator:
-    """The random stream of one part of a world."""
-    return np.random.default_rng(np.random.SeedSequence(entropy=int(seed), spawn_key=(PARTS.index(part),)))
+def stream(seed: int, part: str, *version: int) -> np.random.Generator:
+    """The random stream of one part of a world, or of one version of it."""
+    return np.random.default_rng(np.random.SeedSequence(entropy=int(seed), spawn_key=(PARTS.index(part), *version)))
 
 
 def stems(seed: int, n: int) -> list[str]:
-    """``n`` distinct invented names of two syllables; raises ValueError for more than there are.
+    """``n`` distinct invented names: of two syllables, and where these run out the same with a third; raises ValueError for more than there are.
 
-    >>> len(set(stems(0, 1000)))
-    1000
+    >>> len(set(stems(0, 1000))), stems(0, 120_000)[:3] == stems(0, 3)
+    (1000, True)
     """
     parts = (ONSETS, VOWELS, MIDDLES, VOWELS, ENDINGS)
     sizes = tuple(map(len, parts))
     drawn = np.unravel_index(stream(seed, "stems").permutation(math.prod(sizes))[:n + len(TAKEN)], sizes)
     made = ("".join(part[i] for part, i in zip(parts, row)) for row in zip(*drawn))
     free = [name.capitalize() for name in made if name not in TAKEN]
-    if n > len(free):
-        raise ValueError(f"a world of that size needs {n} distinct names and there are {len(free)}; ask for fewer documents")
-    return free[:n]
+    most = (math.prod(sizes) - len(TAKEN)) * (1 + len(THIRD))
+    if n > most:
+        raise ValueError(f"a world of that size needs {n} distinct names and there are {most}; ask for fewer documents")
+    return [free[i % len(free)] + ("" if i < len(free) else THIRD[i // len(free) - 1]) for i in range(n)]
 
 
 def build(seed: int, documents: int) -> World:

@@ -28,6 +28,7 @@ ONSETS = ("b", "bl", "br", "ch", "d", "dr", "f", "fl", "g", "gl", "gr", "h", "j"
 VOWELS = ("a", "e", "i", "o", "u")
 MIDDLES = ("lv", "nv", "lbr", "rdr", "stv", "zv", "mv", "dv", "vr", "lvr", "nthr", "zr", "rgl", "ldr")
 ENDINGS = ("sk", "lm", "n", "l", "m", "ck", "x", "sh", "ve", "th")
+THIRD = ("ogg", "unt", "irp", "uzz", "ebb", "omp", "ulk", "axt", "ivv", "erd")  # a third syllable, in worlds of more than 49,000 passages
 _TAKEN = """
     badvel belvin boldrin bolvin borglum bovril burglin chaldron chevron children delbruck delval delvin doldrum dolven fordrive galbreth galvan
     galven galvin gelvin gilbreth gilvin goldrick gorglin granvil hardrick heldreth hevrin hevron hezron hildreth hilvan holdren jonval kelvin lavrock

@@ -11,7 +11,8 @@ from lib.worlds_graph import ASKED, OUT, World, stream
 from lib.worlds_kinds import KINDS, VOUCHED
 from lib.worlds_relations import LEAVES, LINKS, Relation
 
-PARAPHRASED = 0.5  # share of facts told in words that no question uses
+PARAPHRASED = 0.5  # share of facts told in words that no question uses, where no dial says otherwise
+POSITIONS = ("early", "middle", "late")  # a passage's two answers before its two links, between them, after them; "drawn": as it comes
 PAIRED = 0.4       # share of passages whose four facts make two sentences instead of three
 NAMED = 0.5        # share of sentences about the subject that say its name
 PERSON = {True: ("she", "her", "her"), False: ("he", "his", "him")}
@@ -54,16 +55,22 @@ def is_open(world: World, surfacing: float) -> np.ndarray:
     return world.veil < surfacing
 
 
-def paragraphs(world: World, surfacing: float) -> list[Paragraph]:
-    """One paragraph a thing, of 4 or 5 sentences: what it is, two links, two answers, an aside. Only the first sentence knows the dial."""
-    u, opened, out = stream(world.seed, "wording").random((world.size, 32)), is_open(world, surfacing), []
-    for thing, row in enumerate(u):
-        kind = world.kind(thing)
+def paragraphs(world: World, surfacing: float, position: str = "drawn", paraphrase: float = PARAPHRASED, version: int = 0,
+               things: Sequence[int] | None = None) -> list[Paragraph]:
+    """One paragraph a thing (all, or those of ``things``), of 4 or 5 sentences: what it is, two links, two answers, an aside.
+
+    ``surfacing`` is known to the first sentence alone, ``position`` to the order of the facts, ``paraphrase`` to the choice of words. A ``version``
+    of 1 or more tells the same facts anew: other words, order, tails and aside, the same name and kind of first sentence.
+    """
+    part = ("retold", version) if version else ("wording",)
+    u, opened, out = stream(world.seed, *part).random((world.size, 32)), is_open(world, surfacing), []
+    for thing in range(world.size) if things is None else things:
+        row, kind = u[thing], world.kind(thing)
         facts = [(LINKS[i], world.names[t]) for i, t in zip(OUT[kind], world.target[thing])]
         facts += [(LEAVES[i], value) for i, value in zip(ASKED[kind], world.leaves[thing])]
         body = []
-        for group in _groups(np.argsort(row[1:5], kind="stable").tolist(), row[5]):
-            clauses = [_fact(world, thing, *facts[k], row[8 + 4 * k:12 + 4 * k], first=k == group[0]) for k in group]
+        for group in _groups(_order(row[1:5], position), row[5]):
+            clauses = [_fact(world, thing, *facts[k], row[8 + 4 * k:12 + 4 * k], first=k == group[0], paraphrase=paraphrase) for k in group]
             body.append(_upper_first("; ".join(clauses)) + ".")
         body.insert(int(row[6] * (len(body) + 1)), _upper_first(_about(world, thing, _pick(KINDS[kind].asides, row[7]), row[24], first=True)))
         sentences = [_opening(world, thing, bool(opened[thing]), row[0], row[25]), *body]
@@ -91,6 +98,13 @@ def _opening(world: World, thing: int, opened: bool, u: float, v: float) -> str:
     return f"{_upper_first(world.names[thing])} {kind.be} {named if opened else described}{_pick(kind.settings, u)}."
 
 
+def _order(u: np.ndarray, position: str) -> list[int]:
+    """The four facts (links 0 and 1, answers 2 and 3) in the order drawn, or with the answers moved to a ``position`` among the links."""
+    drawn = np.argsort(u, kind="stable").tolist()
+    links, answers = [k for k in drawn if k < 2], [k for k in drawn if k >= 2]
+    return {"early": answers + links, "middle": [links[0], *answers, links[1]], "late": links + answers}.get(position, drawn)
+
+
 def _groups(order: list[int], u: float) -> list[list[int]]:
     """Four facts as sentences: two of two, or one of two at a place drawn and two of one."""
     if u < PAIRED:
@@ -99,9 +113,9 @@ def _groups(order: list[int], u: float) -> list[list[int]]:
     return [[k] for k in order[:at]] + [order[at:at + 2]] + [[k] for k in order[at + 2:]]
 
 
-def _fact(world: World, thing: int, relation: Relation, value: str, u: np.ndarray, first: bool) -> str:
+def _fact(world: World, thing: int, relation: Relation, value: str, u: np.ndarray, first: bool, paraphrase: float) -> str:
     """One fact of ``thing``, in the question's words or in others, with a tail."""
-    wording = _pick(relation.other if u[0] < PARAPHRASED else relation.plain, u[1]) + _pick(relation.tails, u[2])
+    wording = _pick(relation.other if u[0] < paraphrase else relation.plain, u[1]) + _pick(relation.tails, u[2])
     return _about(world, thing, wording, u[3], first, value)
 
 

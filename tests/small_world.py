@@ -66,10 +66,11 @@ def world(rename=lambda doc_id: doc_id, reverse=False):
 
 def candidates(relevance, costs, document=None, terms=None, similarity=None, holds_answer=None, qid="q"):
     """Candidates in first-stage order, a document each unless ``document`` says otherwise."""
-    n = len(relevance)
+    n, guess = len(relevance), np.clip(np.asarray(relevance, float), 0, 1)
     document = np.arange(n) if document is None else np.asarray(document)
     position = np.array([int((document[:i] == document[i]).sum()) for i in range(n)], int)
     return packers.Candidates(
         qid=qid, ids=tuple(f"s{i}" for i in range(n)), relevance=np.asarray(relevance, float), costs=np.asarray(costs, float),
         terms=np.zeros((n, 0), bool) if terms is None else np.asarray(terms, bool), similarity=np.eye(n) if similarity is None else np.asarray(similarity, float),
-        document=document, doc_rank=document + 1, position=position, holds_answer=None if holds_answer is None else np.asarray(holds_answer, bool))
+        document=document, doc_rank=document + 1, position=position, holds_answer=None if holds_answer is None else np.asarray(holds_answer, bool),
+        chance=guess, surprise=guess)  # in a model's place

@@ -1,4 +1,6 @@
 """ACE evidence: every character has a source, nothing is merged that differs in what it asserts, and packers run on it as on chunks."""
+import dataclasses
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -244,12 +246,13 @@ def test_the_snippets_table_fits_its_declaration_and_every_packer_runs_on_it():
     assert len(checked) == len(table)
     vectors = retrieval.truncate(Letters().encode(table["text"].tolist()))
     c = evidence.candidates(question, table, vectors, np.zeros(len(table), bool))
+    c = dataclasses.replace(c, chance=c.relevance, surprise=c.relevance)  # what models would say
     cost = dict(zip(table["snippet_id"], table["n_tokens"]))
     for policy in packers.PACKERS:
         for budget in (10, 40, 1000):
             picks = packers.pack(c, policy, budget)
             assert sum(cost[c.ids[i]] for i, _ in picks) <= budget and len({i for i, _ in picks}) == len(picks)
-        if policy not in ("gold", "random"):
+        if policy not in ("gold", "random", "tuned"):  # tuned leaves out what adds hardly anything
             assert {c.ids[i] for i, _ in packers.pack(c, policy, 1000)} == set(table["snippet_id"])
 
 

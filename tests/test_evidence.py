@@ -1,4 +1,5 @@
 """From documents to candidates: windows, token costs that add up, relevance, and an order that nothing but the first stage decides."""
+import dataclasses
 import math
 import random
 
@@ -144,6 +145,7 @@ def rows_of(question="q1", least=12):
 
 def packed(asked, rows, vectors):
     c = candidates(asked, rows, vectors, rows["text"].str.contains("Aumes"))
+    c = dataclasses.replace(c, chance=c.relevance, surprise=c.relevance)  # what models would say
     return {(policy, budget): [(c.ids[i], round(gain, 9)) for i, gain in packers.pack(c, policy, budget)] for policy in packers.PACKERS for budget in (20, 45, 80)}
 
 

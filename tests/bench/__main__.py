@@ -1,6 +1,6 @@
 """Speed and memory of what a user waits for, on the sample tier's tables; needs a finished 'make repro'.
 
-usage: python -m tests.bench [packing survival prompts contrasts notebook]
+usage: python -m tests.bench [engine worlds packing survival prompts contrasts notebook]
 """
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ import time
 
 
 from lib import packing, reading, retrieval, survival, tables
+from tests.bench.engine import bench_engine
 from tests.bench.notebook_04 import bench_notebook
 from tests.bench.statistics import bench_contrasts
+from tests.bench.worlds import bench_worlds
 
 TIER = "sample"
 
@@ -65,7 +67,8 @@ def one_at_a_time(reader, prompt: str) -> str:
     return reader.tokenizer.decode(out[0, encoded["input_ids"].shape[1]:])
 
 
-BENCHES = {"packing": bench_packing, "survival": bench_survival, "prompts": bench_prompts, "contrasts": bench_contrasts, "notebook": bench_notebook}
+BENCHES = {"engine": bench_engine, "worlds": bench_worlds, "packing": bench_packing, "survival": bench_survival, "prompts": bench_prompts,
+           "contrasts": bench_contrasts, "notebook": bench_notebook}
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or BENCHES:

@@ -1,0 +1,63 @@
+"""Sentences on the table ``dials``: trends, nulls and reversals said as the table has them, whichever way they fall."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from lib.wording import NAMES, points
+
+METRIC = "answer_in_context_defined"
+NULL = ("equivalent", "slightly up", "slightly down")
+WAYS = {"rises": "rises", "falls": "falls", "flat": "stays within the margin", "undecided": "has no decided trend", "undefined": "is undefined"}
+TURNED = {"rises": "grows with", "falls": "shrinks with", "flat": "holds along"}
+
+
+def said(table: pd.DataFrame, metric: str = METRIC) -> list[str]:
+    """One sentence a dial and contrast: where it starts and ends, its trend with interval, what is null and what changes sides.
+
+    Rows without an interval are passed over; an empty list where none is left.
+    """
+    rows = _contrasts(table, metric)
+    kept = [g for g in rows.groupby(["dial", "treatment", "control"], sort=False) if (g[1]["value"] == "trend").any()]
+    return [_sentence(dial, pair, part) for (dial, *pair), part in kept]
+
+
+def in_short(table: pd.DataFrame, metric: str = METRIC) -> str:
+    """One sentence for an answer on top: along which dials the first contrast grows, shrinks or holds, and where any is gone or reversed."""
+    rows = _contrasts(table, metric)
+    trends, at = rows[rows["value"] == "trend"], rows[rows["value"] != "trend"]
+    if trends.empty:
+        return "No generated world was asked enough questions for an interval, so no dial is judged."
+    treatment, control = trends[["treatment", "control"]].iloc[0]
+    mine = trends[(trends["treatment"] == treatment) & (trends["control"] == control)]
+    kinds = mine["verdict"].str.split(",").str[0]
+    parts = [f"{way} {_listed(list(mine.loc[kinds == kind, 'dial']))}" for kind, way in TURNED.items() if (kinds == kind).any()]
+    same = at[at["treatment"] == treatment]
+    gone, turned = same[same["verdict"].isin(NULL)], same[same["verdict"] == "moved down"]
+    places = [f"{what} {_places(found)}" for what, found in (("gone at", gone), ("reversed at", turned)) if len(found)]
+    return (f"In generated worlds, one dial turned at a time, the lead of {treatment} over {control} {', '.join(parts) or 'shows no decided trend'}"
+            + "".join(f"; it is {p}" for p in places) + ".")
+
+
+def _contrasts(table: pd.DataFrame, metric: str) -> pd.DataFrame:
+    return table[(table["measure"] == metric) & (table["control"] != "none")].dropna(subset=["ci_low", "ci_high"])
+
+
+def _sentence(dial: str, pair: Sequence[str], part: pd.DataFrame) -> str:
+    trend, ends = part[part["value"] == "trend"].iloc[0], part[part["end"] != "none"].sort_values("place")
+    first, last, null = ends.iloc[0], ends.iloc[-1], part.loc[part["verdict"].isin(NULL) & (part["value"] != "trend"), "value"]
+    notes = [f"; within the margin at {_listed(list(null))}"] if len(null) else []
+    notes += ["; it changes sides from one end to the other"] if "reversing" in trend["verdict"] else []
+    return (f"{dial}: {NAMES.get(pair[0], pair[0])} against {NAMES.get(pair[1], pair[1])} goes from {points(first['estimate'])} at {first['value']} to "
+            f"{points(last['estimate'])} at {last['value']} and {WAYS[trend['verdict'].split(',')[0]]} ({points(trend['estimate'])} "
+            f"[{100 * trend['ci_low']:+.1f}, {100 * trend['ci_high']:+.1f}] from end to end, n = {trend['n']:,}){''.join(notes)}.")
+
+
+def _places(found: pd.DataFrame) -> str:
+    """redundancy 1 (over focused and naive), and so on."""
+    return _listed([f"{d} {v} (over {_listed(list(c))})" for (d, v), c in found.groupby(["dial", "value"], sort=False)["control"]])
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
