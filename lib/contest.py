@@ -75,6 +75,8 @@ def contest(arms: pd.DataFrame, tier: str, control: str = "submod", measures: Se
     """
     if arms.empty:
         return pd.DataFrame(columns=COLUMNS)
+    if control not in set(arms["policy"]) and control == "submod":
+        return pd.DataFrame(columns=COLUMNS)  # nothing to compare with: a run may pack other arms alone
     if control not in set(arms["policy"]):
         raise ValueError(f"control {control!r} is no arm; there are {', '.join(sorted(set(arms['policy'])))}")
     if arms.duplicated([*QUESTION, "policy", "budget"]).any():

@@ -56,7 +56,7 @@ def columns(per_question: Mapping[tuple, np.ndarray], rungs: Sequence[Rung], pol
                 out[kind, m, one, other, "pooled", "none"] = _mean([v[m, *one, p] - v[m, *other, p] for p in policies])
             out[kind, "same_answer", one, other, "pooled", "none"] = _mean([_equal(v["said", *one, p], v["said", *other, p]) for p in policies])
     steps = ladder_rungs.climb(rungs)
-    for m, (t, c) in itertools.product(METRICS if len(steps) > 1 else (), pairs):
+    for m, (t, c) in itertools.product(METRICS if len({ladder_rungs.billions(r) for r, _ in steps}) > 1 else (), pairs):
         slope = _slopes([ladder_rungs.billions(r) for r, _ in steps])
         out["trend", m, "", "", t, c] = sum(w * v[m, *rung, t, c] for w, rung in zip(slope, steps))
     if len(steps) > 1 and EDGE in pairs:
@@ -68,6 +68,12 @@ def _slopes(sizes: Sequence[float]) -> np.ndarray:
     """Weights whose sum over rungs is the least-squares slope over log2 of the parameters: the change a doubling. Shape (rungs,)."""
     x = np.log2(np.asarray(sizes, dtype=float))
     return (x - x.mean()) / ((x - x.mean()) ** 2).sum()
+
+
+def _doublings(steps: Sequence[Rung]) -> float:
+    """How often the parameters double from the smallest rung to the largest."""
+    sizes = [ladder_rungs.billions(reader) for reader, _ in steps]
+    return float(np.log2(max(sizes) / min(sizes)))
 
 
 def _equal(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -91,7 +97,8 @@ def rows(drawn: Drawn, rungs: Sequence[Rung], policies: Sequence[str], pairs: Se
     steps = ladder_rungs.climb(rungs)
     formats = " ".join(p for _, p in steps)
     for name in (n for n in drawn.names if n[0] == "trend"):
-        out.append(row((ALL, formats), "trend", name[4], name[1], difference_cell(drawn, name, margin), control=name[5]))
+        within = margin / _doublings(steps)  # so that the whole ladder stays within the margin, not each doubling
+        out.append(row((ALL, formats), "trend", name[4], name[1], difference_cell(drawn, name, within), control=name[5]))
     if len(steps) > 1 and EDGE in pairs:
         out += claims(drawn, steps[0], steps[-1], margin)
     return out
@@ -140,4 +147,4 @@ def tax(table: pd.DataFrame) -> pd.DataFrame:
     part = table[table["kind"] == "precision"]
     names = [f"{p} − {c}" if c != "none" else q for p, c, q in zip(part["policy"], part["control"], part["quantity"])]
     part = part.assign(what=names)[(part["quantity"] != "em") | (part["control"] != "none")]
-    return part[["dataset", "reader", "precision", "against", "what", "quantity", "estimate", "ci_low", "ci_high", "verdict", "n"]].reset_index(drop=True)
+    return part[["dataset", "reader", "precision", "against", "what", "quantity", "estimate", "ci_low", "ci_high", "p_holm", "verdict", "n"]].reset_index(drop=True)

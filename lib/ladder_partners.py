@@ -94,7 +94,7 @@ def _same(rung: Rung, needed: str) -> bool:
 def _end(c, dataset: str, ladder: pd.DataFrame) -> dict:
     """The lowest or highest submod - naive of our rungs on F1; NotRun where that contrast was not read."""
     part = ladder[(ladder["dataset"] == dataset) & (ladder["kind"] == "contrast") & (ladder["policy"] == "submod") & (ladder["control"] == "naive")
-                  & (ladder["quantity"] == "f1")]
+                  & (ladder["quantity"] == "f1")].dropna(subset=["estimate", "ci_low"])
     if part.empty:
         raise NotRun("submod and naive were not both read")
     value = RANGE[c.claim](part["estimate"])

@@ -120,6 +120,10 @@ def asked(questions: pd.DataFrame, contexts: pd.DataFrame, policies: Sequence[st
 
     Read from the plan's published arm where that was packed. Raises ValueError for a data set that is not there.
     """
+    if not isinstance(policies, (list, tuple)) or not policies:
+        raise ValueError(f"policies must be a list of one packer or more, got {policies!r}; mend it in params.yaml")
+    if isinstance(datasets, str):
+        raise ValueError(f"datasets must be a list of names ([]: all), got {datasets!r}; mend it in params.yaml")
     if lost := sorted(set(datasets) - set(questions["dataset"])):
         raise ValueError(f"datasets names {', '.join(lost)}; this run has {', '.join(sorted(set(questions['dataset'])))}; mend it in params.yaml")
     kept = questions[questions["dataset"].isin(datasets)] if len(datasets) else questions

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 import yaml
 
-from lib import ablations, ladder_forms, ladder_rungs, likelihood, reading, scores, support, tables
+from lib import ablations, claims, dials_ends, ladder_forms, ladder_rungs, likelihood, reading, scope_reads, scores, support, tables
 from lib.cross_encoder import CrossEncoderError, cross_encoder_group, pair_keys, score_pairs
 from lib.reader_spec import answer_group
 from lib.readers import read_prompts, regenerate
@@ -55,7 +55,36 @@ def asked(tier: str = "sample") -> Asked:
     climbed = blocks.get("reader_ladder") or {}
     rungs = climbed.get("rungs", [])
     steps = set(climbed_rows(climbed, questions, contexts)["prompt"]) if rungs else set()
-    return Asked(reads_of(given["readers"], prompts, rungs, steps), support.judged(every, questions), every_form(given.get("scorers", [])))
+    reads = reads_of(given["readers"], prompts, rungs, steps)
+    for spec, more in scope_asks(blocks.get("scope_map") or {}, rows, questions, packs, snippets, contexts):
+        reads = joined(reads, spec, more)
+    return Asked(reads, support.judged(every, questions), every_form(given.get("scorers", [])))
+
+
+def scope_asks(block: Mapping[str, Any], rows: pd.DataFrame, questions: pd.DataFrame, packs: pd.DataFrame, snippets: pd.DataFrame,
+               contexts: pd.DataFrame) -> list[tuple[Mapping[str, Any], set[str]]]:
+    """(reader, prompts) that notebook 05 asks beyond 03: other budgets, other orders, and the ends of the worlds' dials."""
+    if not block or rows.empty:
+        return []
+    main = rows.loc[rows["pack_id"] != "none", "pack_id"].iloc[0]
+    told = scope_reads.to_read(questions, packs, snippets, contexts, main, block["sweep_budgets"], block["order_budgets"], block["sweep_questions"])
+    out = [(block["sweep_reader"], set(scope_reads.together(*told)["prompt"]))]
+    if block["world_questions"]:
+        plan = claims.plan()["worlds"]
+        ends = dials_ends.ends(plan, questions=min(block["world_questions"], plan["ends"]["questions"]))
+        out.append(({"model": "smollm2-135m", "precision": "fp32"}, set(ends["prompt"])))
+    return out
+
+
+def joined(reads: Sequence[Reads], spec: Mapping[str, Any], prompts: set[str]) -> list[Reads]:
+    """``reads`` with more prompts for one reader, which joins them where it is new.
+
+    >>> joined([Reads({"model": "smollm2-135m"}, ["b"])], {"model": "smollm2-135m"}, {"a"})[0].prompts
+    ['a', 'b']
+    """
+    same = [answer_group(r.spec) == answer_group(spec) for r in reads]
+    out = [Reads(r.spec, sorted({*r.prompts, *prompts}), r.rung) if hit else r for r, hit in zip(reads, same)]
+    return out if any(same) else [*out, Reads(spec, sorted(prompts))]
 
 
 def climbed_rows(block: Mapping[str, Any], questions: pd.DataFrame, contexts: pd.DataFrame) -> pd.DataFrame:

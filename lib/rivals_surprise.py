@@ -69,9 +69,13 @@ def surprises(snippets: pd.DataFrame, documents: pd.DataFrame, store: Store, spe
                 new = {keys[u]: found for u, found in zip(batch, self_information(ready, batch), strict=True)}
                 store.put_many(group, new)
                 values.update(new)
-    mean = {(*key, a - len(passage(title, ""))): total / n if n else 0.0
-            for key, (unit, title) in _titled(wanted, documents).items() for (a, _), (total, n) in zip(unit[1], values[keys[unit]], strict=True)}
-    return pd.Series([mean[d, i, int(a)] for d, i, a in zip(snippets["dataset"], snippets["doc_id"], snippets["start"])], index=snippets.index, dtype=float)
+    mean = {}
+    for key, (unit, title) in _titled(wanted, documents).items():
+        ahead = len(passage(title, ""))
+        for (a, b), (total, n) in zip(unit[1], values[keys[unit]], strict=True):
+            mean[*key, a - ahead, b - ahead] = total / n if n else 0.0
+    places = zip(snippets["dataset"], snippets["doc_id"], snippets["start"], snippets["end"])
+    return pd.Series([mean[d, i, int(a), int(b)] for d, i, a, b in places], index=snippets.index, dtype=float)
 
 
 def _titled(wanted: Mapping[tuple[str, str], Unit], documents: pd.DataFrame) -> dict[tuple[str, str], tuple[Unit, str]]:

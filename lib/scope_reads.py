@@ -43,3 +43,16 @@ def to_read(questions: pd.DataFrame, packs: pd.DataFrame, snippets: pd.DataFrame
 def together(*frames: pd.DataFrame) -> pd.DataFrame:
     """All that is to be read, each prompt once."""
     return context_order.to_read(*frames)
+
+
+def check(questions: pd.DataFrame, contexts: pd.DataFrame, outcomes: pd.DataFrame, main_reader: object, sweep_budgets: object, order_budgets: object,
+          sweep_questions: object, claims_of: object) -> None:
+    """Raise ValueError for a parameter of notebook 05 that is no list of the right things, or names what this run does not hold."""
+    packed, sets = {int(b) for b in contexts["budget"]}, set(questions["dataset"])
+    for name, asked, there in (("sweep_budgets", sweep_budgets, packed), ("order_budgets", order_budgets, packed), ("claims_of", claims_of, sets)):
+        if not isinstance(asked, (list, tuple)) or not set(asked) <= there or len(set(asked)) < len(asked):
+            raise ValueError(f"{name} must be a list of distinct values out of {sorted(there)}, got {asked!r}; mend it in params.yaml")
+    if isinstance(sweep_questions, Mapping) and not set(sweep_questions) <= sets:
+        raise ValueError(f"sweep_questions names {sorted(set(sweep_questions) - sets)}; this run has {sorted(sets)}; mend it in params.yaml")
+    if main_reader not in set(outcomes["reader"]):
+        raise ValueError(f"main_reader {main_reader!r} has read nothing; readers of this run are {sorted(set(outcomes['reader']) - {'none'})}; mend it in params.yaml")

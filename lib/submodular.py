@@ -31,8 +31,8 @@ def gains(f: Objective, chosen) -> np.ndarray:
 
 
 def _check_cap(cap: int | None) -> None:
-    if cap is not None and cap < 1:
-        raise ValueError(f"the snippet cap must be 1 or more, or None for no cap, got {cap}")
+    if cap is not None and (cap < 1 or cap != int(cap)):
+        raise ValueError(f"the snippet cap must be a whole number of 1 or more, or None for no cap, got {cap}")
 
 
 def greedy(f: Objective, costs, budget: float, exponent: float = 1.0, cap: int | None = None, start: State | None = None) -> Picks:
@@ -57,6 +57,10 @@ def fast_greedy(f: Objective, costs, budget: float, exponent: float = 1.0, cap: 
 
 def _climb(f: Objective, costs: np.ndarray, budget: float, exponent: float, cap: int | None, start: State | None, lazy: bool) -> Picks:
     _check_cap(cap)
+    if not (np.isfinite(exponent) and exponent >= 0):
+        raise ValueError(f"the exponent of the costs must be a number of 0 or more, got {exponent}")
+    if costs.shape != f.relevance.shape:
+        raise ValueError(f"{len(f.relevance)} candidates need as many costs, got {costs.shape}")
     state, scale, left = (start.copy() if start else State(f).renew()), costs**exponent, budget
     gain = first = state.gains()
     free, picks = costs <= left, []

@@ -39,14 +39,14 @@ def objective(relevance, terms, similarity, document, weights=PUBLISHED_WEIGHTS,
     2.2
     """
     relevance = np.asarray(relevance, float)
-    if not (relevance >= 0).all():
-        raise ValueError(f"relevance must be 0 or more, got {relevance.min()} (or NaN); mend it in the snippets table")
+    if not ((relevance >= 0) & (relevance < np.inf)).all():
+        raise ValueError(f"relevance must be 0 or more, got {relevance.min()} (or NaN, or infinity); mend it in the snippets table")
     similarity, n = _clipped(similarity), len(relevance)
     degree = np.asarray(similarity.sum(axis=1))
-    if similarity.shape != (n, n) or np.isnan(degree).any() or len(terms) != n or len(document) != n:
+    if similarity.shape != (n, n) or not np.isfinite(degree).all() or len(terms) != n or len(document) != n:
         raise ValueError(f"{n} candidates need {n} term rows, {n} documents and {n} x {n} similarities without NaN, got {len(terms)}, "
                          f"{len(document)} and {similarity.shape} with {_missing(similarity)} NaN")
-    if len(weights) != 4 or not all(w >= 0 for w in [*weights, alpha]):
+    if len(weights) != 4 or not all(0 <= w < np.inf for w in [*weights, alpha]):
         raise ValueError(f"F needs four weights and an alpha of 0 or more (else it is not monotone), got {list(weights)} and {alpha}")
     terms, document, saturation = np.asarray(terms, bool), _numbered(np.asarray(document)), alpha * degree
     raw = Objective(relevance, terms, similarity, document, saturation, np.asarray(weights, float), np.ones(4))

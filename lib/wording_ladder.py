@@ -35,8 +35,11 @@ def edge(part: pd.DataFrame, policy: str, control: str) -> str:
         return f"the one rung has {policy} − {control} at {points(row['estimate'])} of F1 {_interval(row)} ({found.iloc[0]})"
     if found.nunique() == 1:
         return f"{policy} against {control} is {found.iloc[0]} on {'both' if len(rows) == 2 else f'all {len(rows)}'} rungs (F1)"
+    corrected = rows["p_holm"].astype(float)
+    weak = int((found.isin(["ahead", "behind"]) & ~(corrected < 0.05)).sum())
+    after = f", {weak} of these not after Holm's correction" if weak else ""
     counts = [f"{side} on {(found == side).sum()}" for side in ("ahead", "behind", "equivalent", "undecided") if (found == side).any()]
-    return f"{policy} against {control} is {listed(counts)} of {len(rows)} rungs (F1)"
+    return f"{policy} against {control} is {listed(counts)} of {len(rows)} rungs (F1{after})"
 
 
 def scale(part: pd.DataFrame) -> str:
@@ -60,7 +63,9 @@ def quantisation(part: pd.DataFrame) -> str:
     row = cost.sort_values("against", key=lambda c: c.str.split().str[-1].map({"fp32": 0, "fp16": 1, "bf16": 2})).iloc[0]
     same = rows[(rows["quantity"] == "same_answer") & (rows["against"] == row["against"]) & (rows["reader"] == row["reader"])]["estimate"]
     kept = f", {100 * same.iloc[0]:.0f} % of the answers are the same" if len(same) and same.notna().all() else ""
-    return f"NF4 changes the F1 of {row['against']} by {points(row['estimate'])} {_interval(row)}{kept}"
+    side = {"ahead": "gains", "behind": "costs", "equivalent": "changes nothing beyond the margin in"}.get(SIDES.get(row["verdict"], ""))
+    told = f"NF4 {side} F1 of {row['against']}: " if side else f"what NF4 does to the F1 of {row['against']} is undecided: "
+    return f"{told}{points(row['estimate'])} {_interval(row)}{kept}"
 
 
 def _interval(row: pd.Series) -> str:

@@ -157,6 +157,16 @@ def test_one_rung_has_no_comparison_of_rungs():
     assert "nothing is said about scale" in wording_ladder.ladder_answer(table) and "no larger reader" in wording_ladder.suspicion(table)
 
 
+def test_two_models_of_one_size_have_no_trend():
+    table = made(rows(n=20, rungs=[("first-1b", "fp32"), ("second-1b", "fp32")]))
+    assert "trend" not in set(table["kind"])
+
+
+def test_a_trend_is_equivalent_only_if_the_whole_ladder_stays_within_the_margin():
+    doublings = ladder_between._doublings([("a-1b", "fp32"), ("b-8b", "fp32")])
+    assert doublings == 3  # so each doubling has a third of the margin
+
+
 def test_one_question_has_no_interval_and_no_crash():
     table = made(rows(n=1))
     assert table.loc[table["kind"] == "contrast", ["ci_low", "ci_high", "p_value"]].isna().all(axis=None) and table["p_holm"].isna().all()
@@ -234,7 +244,7 @@ def test_the_answer_says_what_the_table_says(reversing):
     found = table[(table["kind"] == "contrast") & (table["quantity"] == "f1") & (table["control"] == "focused") & (table["policy"] == "submod")]["verdict"]
     ahead, behind = found.isin(["moved up", "slightly up"]).sum(), found.isin(["moved down", "slightly down"]).sum()
     assert f"submod against focused is ahead on {ahead}, behind on {behind}" in said and "of 4 rungs (F1)" in said
-    assert "shrinks with size" in said and "absorption: absorbed, reversal: reversed" in said and "NF4 changes the F1 of coder-0.5b fp32" in said
+    assert "shrinks with size" in said and "absorption: absorbed, reversal: reversed" in said and "NF4 changes nothing beyond the margin in F1 of coder-0.5b fp32" in said
 
 
 def test_power_asks_for_as_many_questions_as_the_largest_published_edge_takes(reversing):

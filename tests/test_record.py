@@ -181,9 +181,11 @@ def test_the_sample_reads_what_params_say():
     want = record.asked()
     contexts = tables.read("contexts", "sample")
     main = [r for r in want.reads if not r.rung]
-    assert [r.spec["model"] for r in main] == ["qwen2.5-coder-0.5b", "smollm2-135m"] and main[0].prompts == main[1].prompts
+    assert [r.spec["model"] for r in main] == ["qwen2.5-coder-0.5b", "smollm2-135m"] and set(main[0].prompts) < set(main[1].prompts)  # 05 asks the small one more
     for read in want.reads:
-        assert read.prompts == sorted(set(read.prompts)) and len(read.prompts) <= contexts["qid"].nunique() * 18
+        assert read.prompts == sorted(set(read.prompts)) 
+    for read in (r for r in want.reads if r is not main[1]):
+        assert len(read.prompts) <= contexts["qid"].nunique() * 18
         assert set(read.prompts) <= set(main[0].prompts)  # the ladder asks for nothing that notebook 03 does not ask of its readers
     assert not want.judged.duplicated(support.KEY).any() and set(want.judged["prompt"]) <= set(main[0].prompts)
 

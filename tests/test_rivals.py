@@ -122,6 +122,14 @@ def test_self_information_of_each_snippet_is_that_of_its_own_tokens(tmp_path):
     assert len(keys) == 2 and set(store.get_many(keys)) == set(keys)
 
 
+def test_snippets_that_begin_together_keep_what_is_their_own(tmp_path):
+    snippets, documents = passages()
+    both = snippets.iloc[[2, 2]].assign(end=[13, 30], start=0).reset_index(drop=True)  # a claim, and a claim after its introduction
+    found = rivals_surprise.surprises(both, documents, Store(tmp_path / "recorded", tmp_path / "cache"), reader=Words())
+    alone = [rivals_surprise.surprises(both.iloc[[i]], documents, Store(tmp_path / f"r{i}", tmp_path / f"c{i}"), reader=Words()).iloc[0] for i in (0, 1)]
+    assert found[0] != found[1] and found.tolist() == pytest.approx(alone)
+
+
 def test_no_snippet_no_model(tmp_path):
     snippets, documents = passages()
     assert rivals_surprise.surprises(snippets.iloc[:0], documents, Store(tmp_path / "r", tmp_path / "c")).empty

@@ -279,3 +279,20 @@ def test_the_order_of_candidates_changes_nothing_in_any_solver(seed):
     mine, theirs = certificate(f, costs, budget, picked), certificate(g, costs[order], budget, [int(np.flatnonzero(order == i)[0]) for i in picked])
     assert mine == pytest.approx(theirs)
     assert sorted(exact(f, costs, budget)[0]) == sorted(order[i] for i in exact(g, costs[order], budget)[0])
+
+
+@pytest.mark.parametrize("changes, message", [({"exponent": float("nan")}, "exponent of the costs must be a number of 0 or more"),
+                                              ({"exponent": -1.0}, "exponent of the costs"), ({"cap": 2.5}, "whole number of 1 or more")])
+def test_a_rule_that_is_no_number_is_refused(changes, message):
+    f = submodular.objective([0.5, 0.4], np.zeros((2, 0), bool), np.eye(2), [0, 1])
+    with pytest.raises(ValueError, match=message):
+        submodular.greedy(f, [3, 4], 10, **changes)
+
+
+def test_infinity_and_a_wrong_number_of_costs_are_refused():
+    with pytest.raises(ValueError, match="infinity"):
+        submodular.objective([np.inf, 0.4], np.zeros((2, 0), bool), np.eye(2), [0, 1])
+    with pytest.raises(ValueError, match="four weights"):
+        submodular.objective([0.5, 0.4], np.zeros((2, 0), bool), np.eye(2), [0, 1], weights=(1, np.inf, 0, 0))
+    with pytest.raises(ValueError, match="as many costs"):
+        submodular.greedy(submodular.objective([0.5, 0.4], np.zeros((2, 0), bool), np.eye(2), [0, 1]), [3, 4, 5], 10)
