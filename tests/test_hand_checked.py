@@ -32,7 +32,7 @@ def test_the_judged_contexts_are_those_that_the_sample_packs():
     if not tables.TABLES["contexts"].path("sample").exists():
         pytest.skip("the sample chain has not run yet")
     contexts, readings = tables.read_all("sample", "contexts", "readings")
-    packed = readings[readings["policy"] != "closed_book"]
+    packed = readings[(readings["policy"] != "closed_book") & ~readings["pack_id"].str.contains(".ace", regex=False)]
     assert len(matched(read(), packed)) == len(read())
     assert set(read()["context_hash"]) <= set(contexts["context_hash"])
 

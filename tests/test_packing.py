@@ -174,7 +174,7 @@ def test_snippets_and_vectors_are_made_once_a_pool():
 
 
 @pytest.mark.parametrize(("changes", "message"), [
-    ({"dept": 5}, r"unknown packing settings \['dept'\]"), ({"relevance": "bm25"}, "relevance must be one of overlap, idf, title, dense, got 'bm25'"),
+    ({"dept": 5}, r"unknown packing settings \['dept'\]"), ({"relevance": "bm25"}, "relevance must be one of overlap, idf, title, dense, cross_encoder, got 'bm25'"),
     ({"scope": "poled"}, "scope must be one of own, pooled"), ({"representation": "graph"}, "representation must be one of chunk, ace"),
     ({"order": "reverse"}, "order must be one of"), ({"rest": "dropped"}, "rest must be one of"), ({"depth": 0}, "depth must be a whole number of 1 or more, got 0"),
     ({"cap": 0}, "cap .*None.* got 0"), ({"min_tokens": 0}, "min_tokens .* got 0"), ({"exponent": -1}, "exponent must be a number of 0 or more, got -1"),

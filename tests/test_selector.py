@@ -120,10 +120,10 @@ def packed_world():
     listed = pd.DataFrame([("d", q, scope, "dense", rank, f"{q}d{rank}", score) for q, shift in (("q1", 0.0), ("q2", 0.1)) for scope in ("own", "pooled")
                            for rank, score in ((1, 0.9 - shift), (2, 0.6), (3, 0.5), (4, 0.1))], columns=["dataset", "qid", "scope", "ranker", "rank", "doc_id", "score"])
     pool = listed[(listed["scope"] == "own") & (listed["rank"] <= 3)]
-    snippets = pool.assign(pool_id="own-dense-3", snippet_id=pool["doc_id"] + "#0", n_tokens=10 + pool["rank"], relevance=1 / pool["rank"])
+    snippets = pool.assign(pool_id="own-dense-3", representation="chunk", snippet_id=pool["doc_id"] + "#0", n_tokens=10 + pool["rank"], relevance=1 / pool["rank"])
     kept = [snippets.groupby("qid").head(2).assign(policy="naive"), snippets.groupby("qid").tail(2).assign(policy="mmr")]
     packs = pd.concat(kept).assign(pack_id="own-dense-3.chunk", budget=30)[["dataset", "qid", "pack_id", "policy", "budget", "snippet_id", "doc_id", "n_tokens"]]
-    setting = json.dumps({"scope": "own", "ranker": "dense", "depth": 3})
+    setting = json.dumps({"scope": "own", "ranker": "dense", "depth": 3, "representation": "chunk"})
     settings = pd.DataFrame([("own-dense-3.chunk", "pack", setting), ("own-dense-3", "pool", "{}")], columns=["id", "kind", "settings"])
     return asked, listed, snippets, packs, settings
 

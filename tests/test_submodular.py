@@ -237,7 +237,7 @@ def test_limits_of_the_solvers():
     with pytest.raises(ValueError, match="at most 15 candidates, got 16"):
         exact(f, np.ones(16), 3)
     for solve in (greedy, lazy_greedy):
-        with pytest.raises(ValueError, match="cap must be 1 or more"):
+        with pytest.raises(ValueError, match="cap must be a whole number of 1 or more"):
             solve(f, np.ones(16), 3, cap=0)
         assert solve(f, np.full(16, 5), 4) == []
     assert exact(objective([1.0], np.zeros((1, 0)), np.eye(1), [0]), [5], 4) == ([], 0.0)
