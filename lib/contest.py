@@ -11,6 +11,7 @@ from lib import diagnostics, settings, stats, survival
 QUESTION = ["dataset", "qid"]
 MEASURES = ("answer_in_context_defined", "answer_in_context", "gold_coverage", "all_gold_in_context", "n_tokens")
 POOLED = "all"
+CONTROL = "submod"
 BOUNDS = ("best_possible", "pool")  # no packers: what any could reach
 COLUMNS = ["tier", "dataset", "budget", "policy", "measure", "estimate", "ci_low", "ci_high", "delta", "delta_low", "delta_high", "p_value", "p_holm",
            "wins", "losses", "n", "clusters", "undefined", "part"]
@@ -66,16 +67,14 @@ def bounds(questions: pd.DataFrame, snippets: pd.DataFrame, pool_id: str, budget
     return pd.concat(made, ignore_index=True) if made else pd.DataFrame(columns=[*diagnostics.PACK_KEY, "answer_in_context", "answer_defined", "n_tokens"])
 
 
-def contest(arms: pd.DataFrame, tier: str, control: str = "submod", measures: Sequence[str] = MEASURES, resamples: int = 10_000, seed: int = 0) -> pd.DataFrame:
+def contest(arms: pd.DataFrame, tier: str, control: str = CONTROL, measures: Sequence[str] = MEASURES, resamples: int = 10_000, seed: int = 0) -> pd.DataFrame:
     """The packer_contest table from ``named`` survival rows (and ``bounds``): a row a data set (and all), budget, arm and measure.
 
     estimate: mean over the arm's questions; delta: mean of arm - control over the questions that both packed, with the paired interval over questions;
-    Holm over the arms of one data set, budget and measure. An arm that packed a part of the questions says so in ``part``. Raises ValueError where an arm
-    has two rows for one question, or the control none at all.
+    Holm over the arms of one data set, budget and measure. An arm that packed a part of the questions says so in ``part``. No rows where submod, the
+    usual control, was not packed; raises ValueError for another control that was not, and where an arm has two rows for one question.
     """
-    if arms.empty:
-        return pd.DataFrame(columns=COLUMNS)
-    if control not in set(arms["policy"]) and control == "submod":
+    if arms.empty or (control == CONTROL and control not in set(arms["policy"])):
         return pd.DataFrame(columns=COLUMNS)  # nothing to compare with: a run may pack other arms alone
     if control not in set(arms["policy"]):
         raise ValueError(f"control {control!r} is no arm; there are {', '.join(sorted(set(arms['policy'])))}")

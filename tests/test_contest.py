@@ -154,3 +154,8 @@ def test_the_figure_leaves_out_who_knows_the_answer_and_marks_parts():
         contest_figure(table_of(rows), budget=999)
     with pytest.raises(ChartError, match="n_tokens"):
         contest_figure(table_of(rows, measures=["answer_in_context_defined"]))
+
+
+def test_a_run_that_packed_no_submod_has_no_contest_and_no_crash():
+    rows = survived()
+    assert table_of(rows[rows["policy"] != "submod"]).empty

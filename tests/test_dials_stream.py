@@ -1,28 +1,14 @@
 """Questions of a world packed in a stream: the same contexts as the tables', each dial moves its own condition, and dealt answers leave nothing."""
-import hashlib
-
 import numpy as np
 import pandas as pd
 import pytest
 from small_world import merging, words
+from test_worlds import Words
 
 from lib import dials_checks, dials_passages, dials_stream, evidence, packing, retrieval, stats, worlds
-from lib.text import content_terms, normalise_answer
+from lib.text import normalise_answer
 
 POLICIES = ["submod", "focused", "naive", "topk"]
-
-
-class Words:
-    """Encodes a text as its hashed words."""
-
-    name = "words"
-
-    def encode(self, texts):
-        out = np.full((len(texts), 64), 1e-6, np.float32)
-        for row, text in zip(out, texts):
-            for term in content_terms(text):
-                row[int(hashlib.md5(term.encode()).hexdigest(), 16) % 64] += 1
-        return out
 
 
 @pytest.fixture(autouse=True)
