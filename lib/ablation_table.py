@@ -74,12 +74,30 @@ SHOWN = [name for family in ("leave one out", "one term", "exponent", "greedy", 
 
 
 def to_draw(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows that ``figures.forest`` draws: changes of submod against submod as published, on answers kept, all questions of every set (or of the only one)."""
+    """The rows that ``figures.forest`` draws: changes of submod against submod as published, on answers kept, all questions of every set (or the only one)."""
     rows = table[(table["policy"] == "submod") & (table["control"] == PUBLISHED) & (table["measure"] == MEASURES[0]) & (table["half"] == "all")]
     whole = "all" if (rows["dataset"] == "all").any() else rows["dataset"].min()
     rows = rows[(rows["dataset"] == whole) & rows["change"].isin(SHOWN)]
     order = rows["change"].map({name: place for place, name in enumerate(SHOWN)})
-    return rows.assign(treatment=rows["change"], control="as published", metric=MEASURES[0], place=order).sort_values("place").drop(columns=["place", "measure", "half", "change", "policy"])
+    label = rows["change"].str.replace("without ", "no ").str.replace(r"\.0$", "", regex=True)
+    rows = rows.assign(treatment="changed", control="as published", label=label, metric="answers kept", place=order)
+    return rows.sort_values("place").drop(columns=["place", "measure", "half", "change", "policy"])
+
+
+def finding(drawn: pd.DataFrame) -> str:
+    """The title over ``to_draw``'s rows: how many changes keep fewer or more answers than the published objective after Holm, and which.
+
+    >>> finding(pd.DataFrame({"label": ["no a", "no b"], "delta": [-0.1, 0.01], "p_holm": [0.01, 0.9]}))
+    'Of 2 changes to the objective 1 keeps fewer answers (no a); for 1 no change is shown'
+    """
+    clear = drawn["p_holm"].astype(float) < 0.05
+    sides = [(word, drawn.loc[clear & side, "label"].tolist()) for word, side in (("fewer", drawn["delta"] < 0), ("more", drawn["delta"] > 0))]
+    parts = [f"{len(names)} keep{'s' if len(names) == 1 else ''} {word} answers ({', '.join(names[:3])}{' ...' if len(names) > 3 else ''})"
+             for word, names in sides if names]
+    rest = int((~clear).sum())
+    if not parts:
+        return f"None of {len(drawn)} changes to the objective is shown to keep more or fewer answers"
+    return f"Of {len(drawn)} changes to the objective {' and '.join(parts)}" + (f"; for {rest} no change is shown" if rest else "")
 
 
 def verdict(low: float, others: int) -> str:

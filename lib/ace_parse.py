@@ -18,11 +18,14 @@ from typing import Protocol
 import pandas as pd
 
 from lib import ace_clauses
-from lib.store import disk_errors
+from lib.recorded import damaged
+from lib.store import StoreError, disk_errors
 from lib.tables import ROOT
+from lib.whole import is_whole
 
 CACHE = ROOT / "data" / "cache" / "parses"
 MEND = "delete data/cache/parses and run again: passages are parsed anew"
+SUBJECTS = ("name", "person", "thing", "that", "definite", "other", "none")
 BATCH = 256  # passages between two savings
 
 
@@ -73,11 +76,41 @@ def _rows(documents: pd.DataFrame) -> list[tuple[str, list]]:
     return [(d.text, [[int(a), int(b)] for a, b in d.sentences]) for d in documents.itertuples()]
 
 
+def group(parser: Parser) -> dict:
+    """The store's group of a parser: its name tells weights, spaCy's version and our rules.
+
+    >>> class Any: name = "rules 1"
+    >>> group(Any())["revision"]
+    'rules 1'
+    """
+    return {"kind": "parse", "model": "en_core_web_sm", "revision": parser.name, "precision": "fp32", "decoding": {}}
+
+
+def sound(found: object, text: str) -> bool:
+    """Whether ``found`` is a parse of ``text``: claims and names with offsets that lie in it.
+
+    >>> sound({"claims": [[0, 4, "name", 0, 3]], "names": [[0, 3, "ORG"]]}, "Marl"), sound({"claims": [[0, 9, "name", 0, 3]], "names": []}, "Marl")
+    (True, False)
+    """
+    if not isinstance(found, Mapping) or set(found) != {"claims", "names"} or not all(isinstance(rows, list) for rows in found.values()):
+        return False
+    claims = all(_row(c, 5) and c[2] in SUBJECTS and _span(*c[:2], text) and _span(*c[3:], text) for c in found["claims"])
+    return claims and all(_row(n, 3) and isinstance(n[2], str) and _span(*n[:2], text) for n in found["names"])
+
+
+def _row(row: object, length: int) -> bool:
+    return isinstance(row, (list, tuple)) and len(row) == length
+
+
+def _span(start: object, end: object, text: str) -> bool:
+    return is_whole(start, 0) and is_whole(end, start) and end <= len(text)
+
+
 def parses(documents: pd.DataFrame, parser: Parser, cache: Path | None = CACHE, recorded: Mapping[str, dict] | None = None) -> list[dict]:
     """The parse of each row of ``documents`` (text, sentences): recorded, from the cache, or made and saved after every batch.
 
     ``recorded`` maps ``keys`` to parses and is asked first, so that the sample's snippets are the same on every machine. Raises StoreError
-    for a full disk or a damaged cache.
+    for a full disk, a damaged cache, and what is recorded or cached and no parse of its passage.
     """
     from diskcache import Cache, JSONDisk
     from tqdm.auto import tqdm
@@ -85,10 +118,14 @@ def parses(documents: pd.DataFrame, parser: Parser, cache: Path | None = CACHE, 
     every = keys(documents, parser)
     wanted = dict(zip(every, _rows(documents)))
     known = {k: recorded[k] for k in wanted if k in recorded} if recorded else {}
+    if wrong := [k for k, found in known.items() if not sound(found, wanted[k][0])]:
+        raise StoreError(damaged(group(parser), wrong, len(known)))
     guard = partial(disk_errors, cache, MEND) if cache else nullcontext
     with guard():
         store = Cache(str(cache), disk=JSONDisk, eviction_policy="none", size_limit=1 << 50) if cache else {}
         known |= {k: store[k] for k in wanted if k not in known and k in store}
+    if wrong := [k for k, found in known.items() if not sound(found, wanted[k][0])]:
+        raise StoreError(f"{cache.name if cache else 'parses'}: {len(wrong)} of {len(known)} stored parses are damaged, first {wrong[0][:12]}; {MEND}")
     todo = [(k, row) for k, row in wanted.items() if k not in known]
     for i in tqdm(range(0, len(todo), BATCH), desc="parsing passages", disable=None if todo else True):
         made = {k: parser.parse(*row) for k, row in todo[i:i + BATCH]}

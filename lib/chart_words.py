@@ -92,7 +92,8 @@ def tier_of(table: pd.DataFrame, tier: str | None) -> str:
 
 def headed(finding: str, *notes: str, width: int = 760) -> alt.TitleParams:
     """A title that is the finding, over notes on n, interval and tier; both wrapped to ``width`` pixels."""
-    small = [line for note in notes if note for line in textwrap.wrap(note, int(SUBTITLE_LETTERS * width / 760))]
+    whole = [note.replace("n = ", f"n{GAP}={GAP}") for note in notes if note]  # a number stays with what it counts
+    small = [line.replace(f"n{GAP}={GAP}", "n = ") for note in whole for line in textwrap.wrap(note, int(SUBTITLE_LETTERS * width / 760))]
     return alt.TitleParams(wrapped(finding, int(TITLE_LETTERS * width / 760)), subtitle=small)
 
 

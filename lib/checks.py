@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from lib import scorers as kinds
 from lib.reader_spec import full_spec
+from lib.whole import is_number, is_whole
 
 MEND = "mend it in params.yaml or in the parameters cell"
 LEAST_RESAMPLES = 100  # fewer draws have no 2.5th percentile worth the name
@@ -18,9 +19,9 @@ def check_diagnosis(main_reader: object, read_by: Iterable[str], resamples: obje
     there = sorted(set(read_by) - {"none"})
     if not isinstance(main_reader, str) or main_reader.rstrip("/").split("/")[-1] not in there:
         raise ValueError(f"main_reader {main_reader!r} has read nothing; readers of this run are {', '.join(there) or 'none'}; {MEND}")
-    if isinstance(resamples, bool) or not isinstance(resamples, int) or resamples < LEAST_RESAMPLES:
+    if not is_whole(resamples, LEAST_RESAMPLES):
         raise ValueError(f"resamples must be a whole number of {LEAST_RESAMPLES} or more, got {resamples!r}; {MEND}")
-    if isinstance(margin, bool) or not isinstance(margin, (int, float)) or not 0 < margin < 1:
+    if not is_number(margin) or not 0 < margin < 1:
         raise ValueError(f"margin must be a share between 0 and 1 (0.02 is two points), got {margin!r}; {MEND}")
 
 
@@ -41,5 +42,5 @@ def check_reading(policies: object, readers: object, ablate: object, scorers: ob
     if lost := sorted(set(ablate) - set(policies)):
         raise ValueError(f"ablate names {lost}, which is not among policies {list(policies)}; {MEND}")
     kinds.every_form(scorers)
-    if isinstance(live, bool) or not isinstance(live, int) or live < 0:
+    if not is_whole(live, 0):
         raise ValueError(f"live must be a whole number of 0 or more, got {live!r}; {MEND}")

@@ -4,12 +4,13 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from lib import claims, packing
+from lib import claims, packing, stats
 
 TABLE = "document 000, Table 6"  # HotpotQA, seed 42, 500 questions, budget 160
 SHARES = ("answer_in_context", "gold_coverage", "all_gold_in_context")
 MEASURES = (*SHARES, "answer_in_context_defined", "n_tokens")
 POLICIES = ("naive", "focused", "mmr", "submod")
+ALIKE = ["answer_in_context", "gold_coverage", "n_tokens"]  # packs that agree in these on every question are called the same
 
 
 def published_columns() -> dict[tuple[str, str, str], float]:
@@ -51,3 +52,38 @@ def moves(table: pd.DataFrame, settings: list[dict], main: dict, measure: str) -
     wide = rows[rows["pack_id"].isin(told)].assign(change=rows["pack_id"].map(told), points=100 * rows["moved"])
     made = wide.pivot_table(index=["dataset", "change"], columns="policy", values="points", sort=False)
     return made[[p for p in POLICIES if p in made]].round(1)
+
+
+def shifts(survived: pd.DataFrame, settings: list[dict], main: dict, budget: int, resamples: int = 10_000, seed: int = 0) -> pd.DataFrame:
+    """What each changed setting does to the answers kept, changed - main, paired by question: a row a data set, change and packer, single changes first.
+
+    ``survived``: survival rows of the main and the changed packs. Changes that pack the same for every question of a data set stand in one row ("depth = 10;
+    depth = 20": a pool of ten passages is no deeper). Columns: dataset, changes (how many choices at once), change, policy, delta, ci_low, ci_high, p_value,
+    p_holm (Holm over a data set's rows), n. Questions whose answer has no defined survival are left out.
+    """
+    told = {packing.pack_id(s): {k: f"{k} = {s[k]}" for k in s if s[k] != main[k]} for s in settings}
+    rows = survived[(survived["budget"] == budget) & survived["policy"].isin(POLICIES) & survived["pack_id"].isin([*told, packing.pack_id(main)])]
+    rows = rows.assign(kept=rows["answer_in_context"].astype(float).where(rows["answer_defined"].astype(bool)))
+    made = [row for dataset, part in rows.groupby("dataset") for row in _shifted(part, told, packing.pack_id(main), dataset, resamples, seed)]
+    out = pd.DataFrame(made, columns=["dataset", "changes", "change", "policy", "delta", "ci_low", "ci_high", "p_value", "n"])
+    out["p_holm"] = np.nan
+    for _, family in out.groupby("dataset"):
+        out.loc[family.index, "p_holm"] = stats.holm(family["p_value"].to_numpy(float))
+    return out.sort_values(["dataset", "changes"], kind="stable", ignore_index=True)
+
+
+def _shifted(part: pd.DataFrame, told: dict[str, dict], main: str, dataset: str, resamples: int, seed: int) -> list[tuple]:
+    """The rows of one data set, changes that pack alike put together."""
+    alike: dict[tuple, list[str]] = {}
+    for pack in (p for p in told if (part["pack_id"] == p).any()):
+        same = part[part["pack_id"] == pack].sort_values(["policy", "qid"])
+        alike.setdefault(tuple(same[["policy", "qid", *ALIKE]].itertuples(index=False, name=None)), []).append(pack)
+    wide = part.pivot(index="qid", columns=["pack_id", "policy"], values="kept").astype(float).sort_index()
+    pairs = [(packs, p) for packs in alike.values() for p in POLICIES if (main, p) in wide and (packs[0], p) in wide]
+    if not pairs:
+        return []
+    deltas = np.column_stack([wide[packs[0], p] - wide[main, p] for packs, p in pairs])
+    found = stats.paired_cluster_bootstraps(deltas, wide.index, resamples=resamples, seed=seed)
+    named = {tuple(packs): "; ".join(", ".join(told[p].values()) for p in packs) for packs, _ in pairs}
+    return [(dataset, min(len(told[p]) for p in packs), named[tuple(packs)], policy, i.estimate, i.low, i.high, i.p_value, i.n)
+            for (packs, policy), i in zip(pairs, found)]

@@ -70,6 +70,7 @@ def means(rows: pd.DataFrame, tier: str, resamples: int = 10_000, seed: int = 0)
     made = []
     for panel, group in rows.groupby(PANEL):
         wide = group.pivot(index="qid", columns="place", values=["f1", "em"]).astype(float)
+        wide = wide.reindex(columns=pd.MultiIndex.from_product([["f1", "em"], sorted(PLACES)], names=wide.columns.names))  # a place that was not read: NaN
         found = stats.paired_cluster_bootstraps(wide.to_numpy(), wide.index, resamples=resamples, seed=seed)
         made += [(tier, *panel, place, measure, i.estimate, i.low, i.high, i.n, i.clusters) for (measure, place), i in zip(wide.columns, found)]
     return pd.DataFrame(made, columns=["tier", *PANEL, "place", "measure", "estimate", "ci_low", "ci_high", "n", "clusters"])
@@ -78,6 +79,8 @@ def means(rows: pd.DataFrame, tier: str, resamples: int = 10_000, seed: int = 0)
 def order(rows: pd.DataFrame, tier: str, margin: float = 0.02, resamples: int = 10_000, seed: int = 0) -> pd.DataFrame:
     """The order table: paired differences of F1 and EM between places, with the test for equivalence; Holm over the pairs and metrics of a panel.
 
+    A place that was not read gives rows of NaN.
+
     >>> made = pd.DataFrame({"dataset": "d", "pack_id": "p", "policy": "submod", "budget": 160, "reader": "r", "precision": "fp32", "em": 0.0, "f1": 0.0,
     ...                      "qid": [f"q{i}" for i in range(200) for _ in PLACES], "place": list(PLACES) * 200})
     >>> order(made, "t")["verdict"].unique().tolist()
@@ -85,7 +88,7 @@ def order(rows: pd.DataFrame, tier: str, margin: float = 0.02, resamples: int = 
     """
     made = []
     for panel, group in rows.groupby(PANEL):
-        wide = {m: group.pivot(index="qid", columns="place", values=m).astype(float) for m in ("f1", "em")}
+        wide = {m: group.pivot(index="qid", columns="place", values=m).astype(float).reindex(columns=PLACES) for m in ("f1", "em")}
         deltas = pd.DataFrame({(t, c, m): w[t] - w[c] for m, w in wide.items() for t, c in PAIRS})
         made += [(tier, *panel, *name, *values) for name, *values in scope.judged(deltas, margin, resamples, seed).itertuples(name=None)]
     return pd.DataFrame(made, columns=COLUMNS)

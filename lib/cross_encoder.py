@@ -18,6 +18,7 @@ from lib.recorded import entry_key
 from lib.store import Store
 from lib.tables import ROOT
 from lib.weights import MANIFEST, WeightsError, WeightsMissing, damage
+from lib.whole import is_number
 
 log = logging.getLogger(__name__)
 CARDS = ROOT / "data" / "results" / "models"
@@ -49,7 +50,7 @@ def read_card(name: str, cards: Path = CARDS) -> dict[str, Any]:
     except FileNotFoundError as error:
         there = ", ".join(sorted(p.stem for p in cards.glob("*.json"))) or "none"
         raise CrossEncoderError(f"cross-encoder {name!r} has no card in data/results/models (there: {there}); {mend(name)}") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise CrossEncoderError(f"{path.name} is no model card ({error!r}); restore it with `git checkout -- data/results/models/{path.name}`, "
                                 f"or {mend(name)}") from error
     return card
@@ -83,7 +84,7 @@ def score_pairs(pairs: Sequence[Pair], spec: Mapping[str, Any], store: Store, ba
     """
     group = cross_encoder_group(spec, cards)
     keys = {tuple(pair): entry_key(group, list(pair)) for pair in pairs if usable(pair)}
-    values = store.get_many(keys.values())
+    values = store.get_sound(group, keys.values(), lambda _, score: is_number(score))
     missing = sorted((pair for pair, key in keys.items() if key not in values), key=lambda pair: (-len(pair[0]) - len(pair[1]), pair))
     log.info("%s: %d pairs, %d distinct, %d to score", group["model"], len(pairs), len(keys), len(missing))
     if missing:

@@ -68,11 +68,13 @@ BETWEEN = {
     "survival": dict(format="parquet", key=["dataset", "qid", "pack_id", "policy", "budget"], meaning="what survived into each packed context", columns={
         **QUESTION, **PACK, **SURVIVAL}),
     "holders": dict(format="parquet", key=["dataset", "qid", "doc_id"], meaning="pool and gold passages, and which of them hold the answer", columns={
-        **QUESTION, **DOC, "rank": ("int?", "place in the main pool's ranking; missing where the pool lacks the passage"), "is_gold": ("bool", "supports the answer"),
+        **QUESTION, **DOC, "rank": ("int?", "place in the main pool's ranking; missing where the pool lacks the passage"),
+        "is_gold": ("bool", "supports the answer"),
         "holds_answer": ("int", "1: an accepted answer stands verbatim in its text; undefined counts 0")}),
     "support": dict(format="parquet", key=["dataset", "qid", "context_hash", "scorer"],
                     meaning="how strongly a context that was read, whole or ablated, supports the accepted answer, judged without a span", columns={
-        **QUESTION, "context_hash": ("str", "sha256 of the context"), "scorer": ("str", "what judged (lib.scorers): log-probability of a reader, similarity, cross-encoder"),
+        **QUESTION, "context_hash": ("str", "sha256 of the context"),
+        "scorer": ("str", "what judged (lib.scorers): log-probability of a reader, similarity, cross-encoder"),
         "score": ("float?", "the scorer's own scale, higher is more support; missing: the context is empty, or a yes or no that only a reader can judge")}),
     "ablations": dict(format="parquet", key=["dataset", "qid", "pack_id", "policy", "budget", "removed"],
                       meaning="packed contexts that hold the answer, and the same with snippets taken out", columns={

@@ -5,7 +5,7 @@ import json
 
 import pandas as pd
 
-from lib import ranking, survival
+from lib import pack_ids, ranking, survival
 
 PACK_KEY = ["dataset", "qid", "pack_id", "policy", "budget"]
 NO_READER = {"reader": "none", "precision": "none"}
@@ -128,14 +128,22 @@ def rankers_of(settings: pd.DataFrame) -> dict[str, tuple[str, str]]:
 
 
 def on_graph(rows: pd.DataFrame, settings: pd.DataFrame) -> pd.Series:
-    """Which rows were packed from graph snippets (representation ``ace`` in the settings table)."""
-    packs = [r.id for r in settings.itertuples() if r.kind == "pack" and json.loads(r.settings)["representation"] == "ace"]
-    return rows["pack_id"].isin(packs)
+    """Which rows were packed from graph snippets (``pack_ids``). Raises ValueError where the settings table says otherwise of a pack."""
+    packs = settings[settings["kind"] == "pack"]
+    told = packs["settings"].map(lambda s: json.loads(s)["representation"] == "ace").astype(bool)
+    if (differs := told != pack_ids.on_graph(packs["id"])).any():
+        raise ValueError(f"pack {packs['id'][differs].iloc[0]!r} is named for another representation than table settings has; run notebook 02 again")
+    return pack_ids.on_graph(rows["pack_id"])
 
 
 def torn_question(read: pd.DataFrame, policies: list[str]) -> pd.DataFrame:
-    """Rows of the first question (by id) on which the policies differ both in answer-in-context and in F1, if possible with equal gold coverage."""
+    """Rows of the first question (by id) on which the policies differ both in answer-in-context and in F1, if possible with equal gold coverage.
+
+    Raises ValueError where none of the policies was read.
+    """
     rows = read[read["policy"].isin(policies)]
+    if rows.empty:
+        raise ValueError(f"no question was read under any of {', '.join(policies)}; policies of these rows are {sorted(set(read['policy']))}")
     spread = rows.groupby(["dataset", "qid"])[["answer_in_context", "f1", "gold_coverage"]].nunique()
     torn = (spread[["answer_in_context", "f1"]] > 1).all(axis=1)
     even = torn & (spread["gold_coverage"] == 1)

@@ -5,27 +5,26 @@ from collections.abc import Mapping
 
 import pandas as pd
 
+from lib.dials_plan import KEYS, check_keys  # noqa: F401 - the keys are a plan's as dials turn it
 from lib.dials_stream import TOLD, Chance, packed
 from lib.worlds_dials import check_whole, dials, world_name
 
 SETTLED = ["qid", "policy", "answer_in_context", "answer_in_pool", "gold_coverage", "gold_in_pool", "n_tokens", *TOLD]
 ENDS = ("low", "high")
-KEYS = ("seed", "questions", "documents", "encoder", "budget", "policies", "contrasts", "margin", "rest", "dials", "pool")
 
 
 def points(plan: Mapping) -> pd.DataFrame:
     """The points of every dial in order: dial, value (text), place [0, 1] along the dial, end (low, high or none), at_rest, dataset, settings.
 
-    ``plan`` is the block ``worlds`` of the frozen plan. The point at rest stands once on each dial; where a dial's value at rest is none of its
-    points (position: drawn), it has no place on it. Raises ValueError for a plan that lacks a key, an unknown dial or a value out of range.
+    ``plan`` is the block ``worlds`` of the plan (``dials_plan``). The point at rest stands once on each dial; where a dial's value at rest is none of its
+    points (position: drawn), it has no place on it. Raises ValueError for a plan that lacks a key or has an unknown one, an unknown dial, a value out of range.
 
     >>> from lib.worlds_dials import REST
     >>> found = points({**dict.fromkeys(KEYS), "rest": REST, "dials": {"redundancy": [0.0, 1.0]}})
     >>> found[["value", "end", "at_rest", "dataset"]].values.tolist()
     [['0', 'low', True, 'world_h2_s50'], ['1', 'high', False, 'world_h2_s50_r100']]
     """
-    if missing := [k for k in KEYS if k not in plan]:
-        raise ValueError(f"the plan of the worlds lacks {', '.join(missing)}; it is the block worlds of data/published/plan.yaml")
+    check_keys(plan)
     rest, rows = dials(**plan["rest"]), []
     for dial, values in plan["dials"].items():
         if not isinstance(values, list) or len(values) < 2:

@@ -8,6 +8,7 @@ import pandas as pd
 
 from lib import packing, readers
 from lib.dials import ENDS, point, points
+from lib.dials_plan import check_ends, check_trial
 from lib.dials_table import COLUMN, COLUMNS, tabled
 
 ASKED = ["dataset", "qid", "pack_id", "policy", "budget", "question", "answers", "context", "context_hash", "prompt"]
@@ -19,6 +20,8 @@ def ends(plan: Mapping, questions: int | None = None, encoder: object = None) ->
     ``dataset`` names the point (``dials.points`` says of which dial it is the end). The questions are the first of the sweep's, the same at every
     end; 0 asks none. Columns: dataset, qid, pack_id, policy, budget, question, answers, context, context_hash, prompt.
     """
+    check_trial(questions)
+    check_ends(plan)
     if questions == 0:
         return pd.DataFrame(columns=ASKED)
     found = points(plan)
@@ -37,6 +40,7 @@ def f1(asked: pd.DataFrame, answers: pd.DataFrame, plan: Mapping, tier: str, res
 
     ``answers``: ``reading.read_all`` of ``asked``. An answer that is not there is missing and counted. Holm over the ends and over the dials of a reader.
     """
+    check_ends(plan)
     found = points(plan)
     found = found[found["end"].isin(ENDS)]
     treatment, control = plan["contrasts"][0]

@@ -8,6 +8,7 @@ import pandas as pd
 
 from lib import bootstrap, intervention, stats
 from lib.dials import ENDS, measured, points
+from lib.dials_plan import check_plan, check_trial
 from lib.dials_stream import Chance
 
 MOVED = {"n_hops": "hops", "surfaced": "surfaced", "repeated": "repeated", "answer_place": "place", "shared_words": "shared"}  # measure -> column
@@ -25,8 +26,10 @@ def sweep(plan: Mapping, tier: str, workers: int = 1, resamples: int = 10_000, s
     Rows: what the dials move (treatment ``world``), what retrieval finds (``pool``), what each packer keeps, its contrasts, and their ``trend`` along each
     dial. ``chance`` (``lib.tuned.chances``) lets the packer join that the plan names; ``questions`` (0: no row at all) and ``encoder`` change the plan for
     a trial. Raises ValueError for a plan
-    that lacks a key or turns a dial out of its range.
+    that ``dials_plan`` refuses or that turns a dial out of its range.
     """
+    check_trial(questions, workers)
+    check_plan(plan, chance is not None)
     if questions == 0:
         return pd.DataFrame(columns=COLUMNS)
     rows = measured(plan, workers, chance, questions, encoder)

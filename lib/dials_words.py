@@ -10,6 +10,8 @@ from lib.wording import NAMES, points
 METRIC = "answer_in_context_defined"
 NULL = ("equivalent", "slightly up", "slightly down")
 WAYS = {"rises": "rises", "falls": "falls", "flat": "stays within the margin", "undecided": "has no decided trend", "undefined": "is undefined"}
+# what each dial is to move
+OWN = {"hops": "n_hops", "surfacing": "surfaced", "redundancy": "repeated", "position": "answer_place", "paraphrase": "shared_words"}
 TURNED = {"rises": "grows with", "falls": "shrinks with", "flat": "holds along"}
 
 
@@ -38,6 +40,34 @@ def in_short(table: pd.DataFrame, metric: str = METRIC) -> str:
     places = [f"{what} {_places(found)}" for what, found in (("gone at", gone), ("reversed at", turned)) if len(found)]
     return (f"In generated worlds, one dial turned at a time, the lead of {treatment} over {control} {', '.join(parts) or 'shows no decided trend'}"
             + "".join(f"; it is {p}" for p in places) + ".")
+
+
+def turned(table: pd.DataFrame, metric: str = METRIC) -> pd.DataFrame:
+    """The sentences of ``said`` as a table, in points: a row a dial and contrast with the difference at its low and high end, and the change with its interval.
+
+    Columns: dial, treatment, control, low, high, change, ci_low, ci_high, p_holm, verdict, n. A dial without a trend has no row.
+    """
+    rows, out = _contrasts(table, metric), []
+    for (dial, treatment, control), part in rows.groupby(["dial", "treatment", "control"], sort=False):
+        trend, ends = part[part["value"] == "trend"], part[part["end"].isin(["low", "high"])].set_index("end")
+        if len(trend) and set(ends.index) == {"low", "high"}:
+            t = trend.iloc[0]
+            levels = [100 * v for v in (ends.loc["low", "estimate"], ends.loc["high", "estimate"], t["estimate"], t["ci_low"], t["ci_high"])]
+            out.append((dial, treatment, control, *levels, t["p_holm"], t["verdict"], t["n"]))
+    return pd.DataFrame(out, columns=["dial", "treatment", "control", "low", "high", "change", "ci_low", "ci_high", "p_holm", "verdict", "n"])
+
+
+def aside(moved: pd.DataFrame, trace: float = 0.05) -> list[str]:
+    """What each dial moves besides its own condition by more than ``trace``, a sentence a dial that does; ``moved`` as ``dials_table.moved``.
+
+    >>> aside(pd.DataFrame({"dial": ["hops", "position"], "n_hops": [3, 0], "answer_place": [0.0, 0.4], "shared_words": [-0.28, 0.01]}))
+    ['hops also moves shared_words by -0.28']
+    """
+    out = []
+    for row in moved.set_index("dial").astype(float).iterrows():
+        beside = [f"{name} by {change:+.2f}" for name, change in row[1].items() if name != OWN.get(row[0]) and abs(change) > trace]
+        out += [f"{row[0]} also moves {_listed(beside)}"] if beside else []
+    return out
 
 
 def _contrasts(table: pd.DataFrame, metric: str) -> pd.DataFrame:

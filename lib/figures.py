@@ -108,12 +108,13 @@ def forests(contrasts: pd.DataFrame, metrics: list[str], margin: float, tier: st
     return alt.vconcat(*[forest(part, margin=margin, tier=tier) for part in there], spacing=40) if there else nothing("contrasts")
 
 
-def retrieval(table: pd.DataFrame, versus: pd.DataFrame, tier: str) -> alt.TopLevelMixin:
-    """Recall and all-gold against the cutoff for each data set; paired differences between rankers decide the title."""
+def retrieval(table: pd.DataFrame, versus: pd.DataFrame, tier: str, between: pd.DataFrame | None = None) -> alt.TopLevelMixin:
+    """Recall and all-gold against the cutoff for each data set; paired differences between scopes and between rankers make the title and the note."""
     shown = table[table["measure"].str.match("recall|all_gold")]
 
     def retrieval(part: pd.DataFrame, **settings) -> alt.TopLevelMixin:
-        return retrieval_lines(part, versus=versus[versus["dataset"] == part["dataset"].iloc[0]], **settings)
+        here, scopes = part["dataset"].iloc[0], None if between is None else between[between["dataset"] == part["dataset"].iloc[0]]
+        return retrieval_lines(part, versus=versus[versus["dataset"] == here], between=scopes, **settings)
 
     return each_set(retrieval, shown, tier=tier)
 

@@ -83,7 +83,7 @@ def _heads(got: pd.DataFrame, place: _Place) -> list[alt.Chart]:
     left = [place.documents.index(d) * place.step + 4 for d in first["doc_id"]]
     names = [{"x": x, "y": 14, "text": f"{r}  {t}", "colour": INK} for x, r, t in zip(left, first["doc_rank"], first["title"])]
     kinds = [{"x": x, "y": 29, "text": "gold passage" if g else "passage", "colour": MUTED} for x, g in zip(left, first["is_gold"])]
-    return [_texts(names, place, fontWeight="bold", fontSize=11.5, limit=place.step - BETWEEN - 8), _texts(kinds, place, fontSize=10)]
+    return [_texts(names, place, fontWeight="bold", fontSize=11, limit=0.84 * (place.step - BETWEEN - 8)), _texts(kinds, place, fontSize=10)]
 
 
 def _boxes(place: _Place) -> list[alt.Chart]:
@@ -111,7 +111,7 @@ def _fabric(links: pd.DataFrame, entities: pd.DataFrame, place: _Place) -> list[
     heads = [{"x": at[r.doc_id, r.claim], "y": place.foot - 10, "text": str(r.number), "colour": TIED if r.holds_answer else MUTED} for r in c.itertuples()]
     posts = [{"x": at[r.doc_id, r.claim], "top": place.foot, "bottom": bottom - 4, "colour": TIED if r.holds_answer else FAINT} for r in c.itertuples()]
     out = [alt.Chart(pd.DataFrame(posts)).mark_rule().encode(y2="bottom:Q", color=alt.Color("colour:N", scale=None), **_xy(place, "x", "top")),
-           _texts([{"x": 0, "y": place.foot - 10, "text": "entities, and the claims about them", "colour": MUTED}], place, fontSize=10, limit=NAMES - 6),
+           _texts([{"x": 0, "y": place.foot - 10, "text": "entity, and its claims", "colour": MUTED}], place, fontSize=10, limit=NAMES - 6),
            _texts(heads, place, fontSize=10, align="center", fontWeight="bold")]
     if not place.entities:
         return out
@@ -132,8 +132,8 @@ def _dots(dots: pd.DataFrame, place: _Place) -> alt.Chart:
 
 def _key(place: _Place) -> list[alt.Chart]:
     y = place.height - 12
-    dots = pd.DataFrame([{"x": 5, "y": y, "fill": INK}, {"x": 150, "y": y, "fill": PAPER}])
-    star = alt.Chart(pd.DataFrame([{"x": 384, "y": y}])).mark_point(shape=STAR, size=110, filled=True, opacity=1, color=TIED).encode(**_xy(place, "x", "y"))
-    words_of = ((14, "the claim names the entity"), (159, "it means it: by a pronoun or a short name"), (395, "the claim holds the answer"))
+    dots = pd.DataFrame([{"x": 5, "y": y, "fill": INK}, {"x": 188, "y": y, "fill": PAPER}])
+    star = alt.Chart(pd.DataFrame([{"x": 462, "y": y}])).mark_point(shape=STAR, size=110, filled=True, opacity=1, color=TIED).encode(**_xy(place, "x", "y"))
+    words_of = ((14, "the claim names the entity"), (197, "it means it: by a pronoun or a short name"), (473, "the claim holds the answer"))
     texts = [{"x": x, "y": y, "text": t, "colour": MUTED} for x, t in words_of]
     return [_dots(dots, place), star, _texts(texts, place, fontSize=10.5)]

@@ -10,10 +10,10 @@ LINE, LETTERS, LINES = 12, 23, 6  # a card's line in pixels, its letters where t
 
 
 def finding(got: pd.DataFrame, entities: pd.DataFrame, edges: pd.DataFrame) -> str:
-    """What ties the claim with the answer to the other gold passages, or that nothing does."""
+    """What, as far as the parser saw, ties the claim with the answer to the other gold passages. A parser misses links, so none found is not none there."""
     holders = got[got["holds_answer"]]
     if holders.empty:
-        return "No claim of the retrieved passages holds the answer"
+        return "In the claims parsed from the retrieved passages the answer is not found"
     spelt, title = dict(zip(entities["entity"], entities["name"])), dict(zip(got["doc_id"], got["title"]))
     best = holders.sort_values(["is_gold", "doc_rank", "claim"], ascending=[False, True, True]).iloc[0]
     gold = set(got.loc[got["is_gold"], "doc_id"]) - {best["doc_id"]}
@@ -22,9 +22,9 @@ def finding(got: pd.DataFrame, entities: pd.DataFrame, edges: pd.DataFrame) -> s
     if not gold:
         return "No other gold passage stands beside the claim with the answer"
     if tied.empty:
-        return "The claim with the answer shares no entity with another gold passage"
+        return "The parser found no entity that joins the claim with the answer to another gold passage"
     first = tied.iloc[0]
-    return f"“{spelt[first['entity']]}” joins a claim of “{title[first['doc_id']]}” to the claim with the answer"
+    return f"By the parser, “{spelt[first['entity']]}” joins a claim of “{title[first['doc_id']]}” to the claim with the answer"
 
 
 def rows_drawn(links: pd.DataFrame, got: pd.DataFrame, most: int) -> list[str]:

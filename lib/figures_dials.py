@@ -11,7 +11,7 @@ from lib.charts import FAINT, INK, LOOKS, MUTED, PERCENT, SPARE, ChartError, in_
 
 WIDTH, HEIGHT, ACROSS = 186, 136, 3  # pixels of a panel; panels in a row
 METRIC = "answer_in_context_defined"
-MEANT = {"hops": "passages to combine", "surfacing": "share of passages in the question's words", "redundancy": "share of distractors that retell others",
+MEANT = {"hops": "passages to combine", "surfacing": "share named as in the question", "redundancy": "share of distractors retold",
          "position": "where a passage tells its answers", "paraphrase": "share of facts in other words"}
 POINTS = alt.Axis(labelExpr="datum.value == 0 ? '0' : replace(format(100 * datum.value, '+.0f'), '-', '−')", tickCount=5)
 NEEDED = ("dial", "value", "place", "end", "at_rest", "treatment", "control", "measure", "estimate", "ci_low", "ci_high", "n")
@@ -29,15 +29,15 @@ def dial_contrasts(table: pd.DataFrame, margin: float | None = None, tier: str |
     df = df.assign(line=df["treatment"] + " − " + df["control"], colour=[LOOKS.get(c, SPARE).colour for c in df["control"]],
                    dash=[LOOKS.get(c, SPARE).dash for c in df["control"]])
     at, trends = df[df["value"] != "trend"], df[df["value"] == "trend"]
-    first = at["line"].iloc[0]
+    first, mine = at["line"].iloc[0], at[at["treatment"] == at["treatment"].iloc[0]]
     y = _down(at, POINTS, margin or 0.0)
     panels = [_panel(part, y, dial, margin) for dial, part in _by_dial(at)]
     finding = _finding(trends[trends["line"] == first]) or f"{first} along {len(panels)} dials"
     finding = finding if metric == METRIC else f"On {words.shown(metric)}, t{finding[1:]}" if finding.startswith("The lead") else finding
-    others = [f"{line.split(' − ')[1]}: {_ways(trends[trends['line'] == line])}" for line in at["line"].unique()[1:]]
-    beside = f"Over {'; over '.join(others)}." if others and len(trends) else ""
+    others = [f"{line.split(' − ')[1]}: {_ways(trends[trends['line'] == line])}" for line in mine["line"].unique()[1:]]
+    beside = f"Over {'; over '.join(others)}." if others and len(trends) else ""  # another packer's contrasts are drawn, and said by the table
     shown = f"Difference in {words.shown(metric)}, points · {RESTING}"
-    title = words.headed(finding, f"{beside} {_exceptions(at)}".strip(), shown, _bands(at, tier, margin), width=740)
+    title = words.headed(finding, f"{beside} {_exceptions(mine)}".strip(), shown, _bands(at, tier, margin), width=740)
     return _together(panels, at, title)
 
 
@@ -145,10 +145,13 @@ def _exceptions(at: pd.DataFrame) -> str:
 
 
 def _levels(ends: pd.DataFrame) -> str:
-    """Along which dial retrieval changes most, and along which packing alone does."""
+    """Along which dial retrieval changes most, and along which packing alone does, each with where it starts and ends."""
     span = (ends.xs("high", level="end") - ends.xs("low", level="end")).abs()
     packers = in_order(set(span.columns) - {"pool"})
     lead = "submod" if "submod" in packers else packers[0]
     still = span[span["pool"] < 0.05]
-    said = f"Retrieval moves most along {span['pool'].idxmax()}"
-    return said + (f"; where it stands still, what {lead} keeps moves most along {still[lead].idxmax()}" if len(still) else "")
+    def along(dial: str, name: str) -> str:
+        return f"{CALLED.get(dial, dial)} ({words.percent(ends.loc[(dial, 'low'), name])} to {words.percent(ends.loc[(dial, 'high'), name])})"
+
+    said = f"Retrieval moves most along {along(span['pool'].idxmax(), 'pool')}"
+    return said + (f"; of the dials that move it by less than 5 points, {lead} moves most along {along(still[lead].idxmax(), lead)}" if len(still) else "")

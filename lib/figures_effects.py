@@ -12,29 +12,35 @@ SIGNED = "datum.value == 0 ? '0' : replace(format(datum.value, '+.2f'), '-', '�
 PANEL = ("dataset", "reader", "precision", "budget", "pack_id")
 
 
-def forest(contrasts: pd.DataFrame, margin: float | None = None, tier: str | None = None) -> alt.LayerChart:
+def forest(contrasts: pd.DataFrame, margin: float | None = None, tier: str | None = None, finding: str | None = None, holm: bool = False) -> alt.LayerChart:
     """Treatment - control with its interval around zero, a row a contrast in the order given, each with its numbers.
 
     ``contrasts``: treatment, control, metric, delta, ci_low, ci_high, n (and where they differ dataset, reader, precision, budget,
     which then name the rows; clusters). A mark takes the winner's colour and is hollow where undecided. ``margin`` (same units as delta)
-    shades what counts as equivalent. One metric at a time. Raises ChartError.
+    shades what counts as equivalent. One metric at a time. A column ``label`` names the rows instead of the pair; ``finding`` replaces the title; with
+    ``holm`` a mark is filled where ``p_holm`` is below 0.05, else where its interval excludes 0. Raises ChartError.
     """
     df = ready(contrasts, "forest", "treatment", "control", "metric", "delta", "ci_low", "ci_high", "n")
     metric = _only(df, "metric", "forest")
-    df = df.assign(row=_row_names(df), verdict=[words.verdict(a, b, margin) for a, b in zip(df["ci_low"], df["ci_high"])])
+    df = df.assign(row=df["label"] if "label" in df else _row_names(df), verdict=[words.verdict(a, b, margin) for a, b in zip(df["ci_low"], df["ci_high"])])
+    if holm:
+        df["verdict"] = df["verdict"].where(df["p_holm"].astype(float) < 0.05, "undecided")
     _no_twins(df, "row", "forest")
     winner = {"wins": df["treatment"], "loses": df["control"]}
     colours = [LOOKS.get(winner[v][i], SPARE).colour if v in winner else None for i, v in enumerate(df["verdict"])]
     df = df.assign(colour=[c or MUTED for c in colours], fill=[c or PAPER for c in colours], numbers=[
         f"{words.signed(d)}  [{words.signed(a)}, {words.signed(b)}]" for d, a, b in zip(df["delta"], df["ci_low"], df["ci_high"])])
     reach = 1.12 * max(df["ci_high"].max(), -df["ci_low"].min(), margin or 0)
-    x = alt.X("ci_low:Q", title=f"difference in {words.shown(metric)}, treatment − control", axis=alt.Axis(tickCount=5, labelExpr=SIGNED),
+    one = df.drop_duplicates(["treatment", "control"]) if "label" in df else []
+    pair = f"{df['treatment'].iloc[0]} − {df['control'].iloc[0]}" if len(one) == 1 else "treatment − control"
+    x = alt.X("ci_low:Q", title=f"difference in {words.shown(metric)}, {pair}", axis=alt.Axis(tickCount=5, labelExpr=SIGNED),
               scale=alt.Scale(domain=[-reach, reach], nice=False))
     layers = [*_margin(margin, x), alt.Chart(pd.DataFrame([{"zero": 0}])).mark_rule(color=INK).encode(x="zero:Q"),
               *_marks(df, x, "delta", _rows_axis(df["row"])), _numbers(df, "row"), *_sides(df, reach)]
     band = f" · shaded: within ±{margin:g}" if margin is not None else ""
-    title = words.headed(_finding(df, words.shown(metric), margin), f"{words.counted_in(df)} · {words.tier_of(df, tier)}{band}",
-                         f"Bars: 95{words.GAP}% paired bootstrap intervals over questions; filled where they exclude 0", width=680)
+    filled = "filled where p after Holm is below 0.05" if holm else "filled where they exclude 0"
+    title = words.headed(finding or _finding(df, words.shown(metric), margin), f"{words.counted_in(df)} · {words.tier_of(df, tier)}{band}",
+                         f"Bars: 95{words.GAP}% paired bootstrap intervals over questions; {filled}", width=680)
     return alt.layer(*layers).properties(width=WIDTH, height=ROW * len(df) + 8, title=title)
 
 

@@ -59,7 +59,7 @@ def _domain(df: pd.DataFrame, kind: str, margin: float | None) -> list[float]:
 def _row(df: pd.DataFrame, name: str, order: list[str], heads: dict[str, str], domains: dict, margin: float | None, last: bool) -> alt.HConcatChart:
     panels = [_panel(df[df["column"] == kind], kind, order, head, domains[kind], margin, k == 0, last) for k, (kind, head) in enumerate(heads.items())]
     told = {"title": alt.TitleParams(name, fontSize=12, frame="group", offset=5)} if name else {}
-    return alt.hconcat(*panels, spacing=26, bounds="flush").properties(**told)
+    return alt.hconcat(*panels, spacing=36, bounds="flush").properties(**told)
 
 
 def _panel(df: pd.DataFrame, kind: str, order: list[str], head: str, domain: list[float], margin: float | None, first: bool, last: bool) -> alt.LayerChart:

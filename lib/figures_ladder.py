@@ -12,7 +12,8 @@ from lib import chart_words as words
 from lib.charts import INK, LOOKS, MUTED, PAPER, SPARE, ChartError, NothingToDraw, ready
 from lib.figures_effects import SIGNED
 
-WIDTH, HEIGHT, APART = 620, 170, 23  # pixels: a panel; from one number format to the next at one size
+WIDTH, HEIGHT, APART = 620, 170, 34  # pixels: a panel; from one number format to the next at one size
+PALE = "#A9B7C6"  # what document 000 printed
 ORDER = ("fp32", "fp16", "bf16", "served", "nf4")
 COLUMNS = ("reader", "precision", "billions", "policy", "control", "estimate", "ci_low", "ci_high", "n")
 
@@ -35,13 +36,14 @@ def reader_ladder(table: pd.DataFrame, published: pd.DataFrame | None = None, pa
     sizes = _ticks(pd.concat([df[["reader", "billions"]], beside[["reader", "billions"]]]))
     span = [np.log10(min(sizes)) - 0.16, np.log10(max(sizes)) + 0.16]
     places = _placed(pd.concat([df.assign(ours=True), beside.assign(ours=False)], ignore_index=True), span)
-    reach = 1.22 * np.nanmax(np.abs(places[["estimate", "ci_low", "ci_high"]].to_numpy(float)))
+    reach = 1.3 * np.nanmax(np.abs(places[["estimate", "ci_low", "ci_high"]].to_numpy(float)))
     last = len(shown) - 1
     charts = [_panel(places, pair, span, reach, sizes, margin, k == last) for k, pair in enumerate(shown)]
-    notes = [f"{words.counted_in(df)} a mark · {words.tier_of(df, tier)}" + (f" · shaded: within ±{margin:g}" if margin else ""),
-             f"Bars: 95{words.GAP}% paired bootstrap intervals over questions; filled where they exclude 0",
-             "Pale: document 000's ladder on HotpotQA, with the intervals that it prints" if len(beside) else ""]
-    return alt.vconcat(*charts, spacing=14).properties(title=words.headed(finding(df, shown[0]), *notes, width=740))
+    second = f"{finding(df, shown[1])}. " if last else ""
+    notes = [f"{second}{_corrected(df, shown)}",
+             f"{words.counted_in(df)} a mark · {words.tier_of(df, tier)}" + (f" · shaded: within ±{margin:g}" if margin else ""),
+             f"Bars: 95{words.GAP}% paired bootstrap intervals over questions"]
+    return alt.vconcat(_key(len(beside) > 0), *charts, spacing=14).properties(title=words.headed(finding(df, shown[0]), *notes, width=740))
 
 
 def finding(df: pd.DataFrame, pair: tuple[str, str]) -> str:
@@ -57,7 +59,7 @@ def finding(df: pd.DataFrame, pair: tuple[str, str]) -> str:
         name, said = f"{rows['reader'].iloc[0]} {rows['precision'].iloc[0]}", {"wins": "is better", "loses": "is worse", "undecided": "cannot be told apart"}
         return f"On the one rung read, {name}, {pair[0]} {said[found[0]]} {'from' if found[0] == 'undecided' else 'than'} {pair[1]} on F1"
     if set(found) == {"undecided"}:
-        return f"On none of {len(rows)} rungs does F1 tell {pair[0]} from {pair[1]}: every reader's interval holds 0"
+        return f"On none of {len(rows)} rungs does F1 tell {pair[0]} from {pair[1]}: every rung's interval holds 0"
     names = {v: [f"{r} {p}" for r, p, w in zip(rows["reader"], rows["precision"], found) if w == v] for v in found}
     said = {"wins": "better", "loses": "worse", "undecided": "undecided"}
     parts = []
@@ -65,6 +67,27 @@ def finding(df: pd.DataFrame, pair: tuple[str, str]) -> str:
         count = f"on {len(names[v])}{f' of {len(rows)} rungs' if not parts else ''}"
         parts.append(f"{said[v]} {count}{f' ({names[v][0]})' if len(names[v]) == 1 and v != 'undecided' else ''}")
     return f"{pair[0]} against {pair[1]} on F1: {', '.join(parts)}"
+
+
+def _corrected(df: pd.DataFrame, shown: list[tuple[str, str]]) -> str:
+    """How many of the drawn differences are decided after Holm's correction over a rung's contrasts; nothing where the table does not say."""
+    rows = pd.concat([df[(df["policy"] == p) & (df["control"] == c)] for p, c in shown])
+    if "p_holm" not in rows or rows["p_holm"].isna().all():
+        return ""
+    clear, after = int(((rows["ci_low"] > 0) | (rows["ci_high"] < 0)).sum()), int((rows["p_holm"] < 0.05).sum())
+    return f"After Holm's correction {after} of {len(rows)} differences remain{'s' if after == 1 else ''} decided" if clear else ""
+
+
+def _key(published: bool) -> alt.LayerChart:
+    """What filled, hollow and pale marks mean, in one line above the panels."""
+    entries = [("interval excludes 0 (colour: who is ahead)", INK, INK), ("interval holds 0", MUTED, PAPER),
+               *([("document 000, HotpotQA (bar where printed)", PALE, PAPER)] if published else [])]
+    width = [5.8 * len(text) + 26 for text, _, _ in entries]
+    data = pd.DataFrame([{"x": sum(width[:k]), "text": text, "colour": colour, "fill": fill} for k, (text, colour, fill) in enumerate(entries)])
+    base = alt.Chart(data).encode(x=alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, WIDTH + 30], nice=False)), y=alt.value(7))
+    mark = base.mark_point(filled=True, size=70, opacity=1, strokeWidth=2, xOffset=5).encode(
+        fill=alt.Fill("fill:N", scale=None), stroke=alt.Stroke("colour:N", scale=None))
+    return alt.layer(mark, base.mark_text(align="left", dx=14, fontSize=11, color=MUTED).encode(text="text:N")).properties(width=WIDTH + 30, height=14)
 
 
 def size_name(size: float) -> str:
@@ -104,7 +127,7 @@ def _panel(places: pd.DataFrame, pair: tuple[str, str], span: list[float], reach
     rows = places[(places["policy"] == treatment) & (places["control"] == control)]
     verdicts = [words.verdict(a, b) for a, b in zip(rows["ci_low"].astype(float), rows["ci_high"].astype(float))]
     winner = {"wins": LOOKS.get(treatment, SPARE).colour, "loses": LOOKS.get(control, SPARE).colour}
-    colours = [winner.get(v, MUTED) if ours else "#A9B7C6" for v, ours in zip(verdicts, rows["ours"])]
+    colours = [winner.get(v, MUTED) if ours else PALE for v, ours in zip(verdicts, rows["ours"])]
     rows = rows.assign(colour=colours, fill=[c if v in winner and ours else PAPER for c, v, ours in zip(colours, verdicts, rows["ours"])],
                        end=_ends(rows[["estimate", "ci_low", "ci_high"]].astype(float)),
                        below=rows["estimate"].astype(float) < 0)
@@ -122,6 +145,10 @@ def _panel(places: pd.DataFrame, pair: tuple[str, str], span: list[float], reach
         part = rows[rows["ours"] == ours]
         if len(part):
             layers += _marks(part, x, y, ours)
+    sides = pd.DataFrame([{"y": reach * 0.93, "text": f"↑ {treatment} ahead", "colour": winner["wins"]},
+                          {"y": -reach * 0.93, "text": f"↓ {control} ahead", "colour": winner["loses"]}])
+    layers.append(alt.Chart(sides).mark_text(align="left", fontSize=11, fontWeight="bold").encode(
+        x=alt.value(6), y=alt.Y("y:Q"), text="text:N", color=alt.Color("colour:N", scale=None)))
     return alt.layer(*layers).properties(width=WIDTH, height=HEIGHT)
 
 

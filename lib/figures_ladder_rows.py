@@ -6,8 +6,9 @@ import pandas as pd
 
 from lib import chart_words as words
 from lib.charts import INK, LOOKS, MUTED, PAPER, SPARE, ChartError, NothingToDraw, in_order, ready, row_axis
+from lib.ladder_rungs import billions
 
-WIDTH, ROW, STEP = 480, 74, 13  # pixels: a plot; a rung; from one policy to the next within it
+WIDTH, ROW, STEP, KEY = 480, 74, 13, 520  # pixels: a plot; a rung; from one policy to the next within it; the line of names
 FLOOR = "without the answer"  # mean F1 of contexts that do not hold it: what a rung gets by other means
 FORMS = ("answer_precision", "answer_recall")
 PANELS = (("words", "tokens"), ("abstains", "abstains"), ("cut_off", "cut off"))
@@ -17,9 +18,15 @@ AT = ("reader", "precision", "policy", "quantity", "estimate", "ci_low", "ci_hig
 def rung_scores(table: pd.DataFrame, tier: str | None = None) -> alt.VConcatChart:
     """F1 of each policy on each rung, closed book and the floor (F1 where the context lacks the answer) below them; rungs in the order given.
 
-    ``table``: rows of `lib.ladder` of kind score, one data set. Raises ChartError.
+    ``table``: rows of `lib.ladder` of one data set. Those of kind score are drawn; those of kind scale and contrast, where there are any, make the title,
+    which is silent on differences that were not tested by question. Closed book is over all questions, the floor over the span questions that a packer
+    lost: the key says so. Raises ChartError.
     """
     df = ready(table, "rung_scores", *AT)
+    kinds = df["kind"] if "kind" in df else pd.Series("score", index=df.index)
+    tested, df = df[kinds.isin(["scale", "contrast"])], df[kinds == "score"]
+    if df.empty:
+        raise NothingToDraw("rung_scores: the table has no row of kind score")
     df = df[(df["quantity"] == "f1") & (df["policy"] != "pooled") | (df["quantity"] == "f1_without")]
     df = df.assign(rung=df["reader"] + " " + df["precision"], name=df["policy"].where(df["quantity"] == "f1", FLOOR))
     packers = in_order(set(df["name"]) - {"closed_book", FLOOR})
@@ -40,9 +47,12 @@ def rung_scores(table: pd.DataFrame, tier: str | None = None) -> alt.VConcatChar
         layers += [bar, point]
     chart = alt.layer(*layers).properties(width=WIDTH, height=ROW * len(order))
     packed = df[df["name"].isin(packers)]
-    title = words.headed(_leaders(packed, order), f"Mean F1 over questions · {words.counted_in(packed)} · {words.tier_of(df, tier)}",
-                         f"Bars: 95{words.GAP}% bootstrap intervals over questions · {FLOOR}: contexts that lack it", width=740)
-    return alt.vconcat(_key(df, names), chart, spacing=8).properties(title=title)
+    means = table[(table["policy"] == "pooled") & (table["quantity"] == "f1") & (table["kind"] == "score")] if len(tested) else packed[:0]
+    title = words.headed(_levels(packed, tested, means), f"Mean F1 over questions · {words.counted_in(packed)} · {words.tier_of(df, tier)}",
+                         f"Bars: 95{words.GAP}% bootstrap intervals of the means; the title rests on differences by question",
+                         "Without the answer: what a packer lost of the span questions, so other questions than closed book" if FLOOR in names else "",
+                         width=740)
+    return alt.vconcat(*_keys(df, names), chart, spacing=8).properties(title=title)
 
 
 def answer_forms(table: pd.DataFrame, tier: str | None = None) -> alt.HConcatChart:
@@ -95,29 +105,60 @@ def _rows(order: list[str], labels: bool = True) -> alt.Y:
     return alt.Y("rung:N", sort=order, title=None, axis=row_axis(order, labels), scale=alt.Scale(domain=order, padding=0))
 
 
-def _leaders(df: pd.DataFrame, order: list[str]) -> str:
-    """The highest F1 of all, and on how many rungs one packer's interval is apart from all others'."""
-    best, clear = df.loc[df["estimate"].idxmax()], {}
-    for rung in order:
-        part = df[df["rung"] == rung].sort_values(["estimate", "name"], ascending=[False, True])
-        if len(part) > 1 and all(words.apart(part.iloc[0], r) == "wins" for _, r in part.iloc[1:].iterrows()):
-            clear.setdefault(part["name"].iloc[0], []).append(rung)
-    top = f"F1 is highest at {best['estimate']:.2f} ({best['rung']}, {best['name']})"
-    if df["name"].nunique() == 1:
-        return top
-    return f"{top}; {words.listed([f'{p} is apart from the other packers on {len(r)}' for p, r in clear.items()])} of {len(order)} rungs" if clear else (
-        f"{top}; no packer's interval is apart from the others' on {'any of ' + str(len(order)) + ' rungs' if len(order) > 1 else 'this rung'}")
+def _levels(df: pd.DataFrame, tested: pd.DataFrame, means: pd.DataFrame) -> str:
+    """How far F1 moves from the smallest to the largest rung, by the paired difference; then how far the packers lie apart, and how much of that is decided."""
+    lowest, highest = (df.loc[getattr(df["estimate"], at)()] for at in ("idxmin", "idxmax"))
+    plain = f"F1 runs from {lowest['estimate']:.2f} ({lowest['rung']}, {lowest['name']}) to {highest['estimate']:.2f} ({highest['rung']}, {highest['name']})"
+    if "kind" not in tested or tested.empty:
+        return plain
+    parts = [p for p in (_grown(tested, means), _between(tested)) if p]
+    return "; ".join(parts) or plain
 
 
-def _key(df: pd.DataFrame, names: list[str]) -> alt.LayerChart:
+def _grown(tested: pd.DataFrame, means: pd.DataFrame) -> str:
+    """The paired change of mean F1 over all packers from the smallest rung to the largest; empty where no two sizes were compared."""
+    rows = tested[(tested["kind"] == "scale") & (tested["policy"] == "pooled") & (tested["quantity"] == "f1") & (tested["control"] == "none")]
+    sized = rows.assign(step=[billions(r) - billions(a.split()[0]) for r, a in zip(rows["reader"], rows["against"])]).dropna(subset=["step"])
+    if sized.empty:
+        return ""
+    row = sized.loc[sized["step"].idxmax()]
+    low, high = (words.signed(100 * v, 0) for v in (row["ci_low"], row["ci_high"]))
+    way = {"wins": "rises", "loses": "falls", "undecided": "does not clearly move"}[words.verdict(row["ci_low"], row["ci_high"])]
+    level = {f"{r} {p}": f"{e:.2f} ({r} {p})" for r, p, e in zip(means["reader"], means["precision"], means["estimate"])}
+    small, large = (level.get(name, name) for name in (row["against"], f"{row['reader']} {row['precision']}"))
+    return f"F1 {way} from {small} to {large}: {words.signed(100 * row['estimate'], 0)} points [{low}, {high}]"
+
+
+def _between(tested: pd.DataFrame) -> str:
+    """The widest paired difference between two packers on any rung, and how many of all are decided, before and after Holm."""
+    rows = tested[(tested["kind"] == "contrast") & (tested["quantity"] == "f1")]
+    if rows.empty:
+        return ""
+    clear = int(((rows["ci_low"] > 0) | (rows["ci_high"] < 0)).sum())
+    after = int((rows["p_holm"].astype(float) < 0.05).sum())
+    held = f"{clear} of {len(rows)} differences decided{f', {after} after Holm' if clear else ''}"
+    return f"the packers lie within {100 * rows['estimate'].abs().max():.1f} points of each other ({held})"
+
+
+def _keys(df: pd.DataFrame, names: list[str]) -> list[alt.LayerChart]:
+    """Two lines of names with their marks: the packers, then closed book and the floor with the rows that each is the mean of."""
+    told = {n: n for n in names}
+    for name, what in (("closed_book", "closed book ({:,} questions)"), (FLOOR, "context without the answer ({:,} contexts)")):
+        if name in told:
+            told[name] = what.format(int(df.loc[df["name"] == name, "n"].max()))
+    lines = [[n for n in names if n not in ("closed_book", FLOOR)], [n for n in names if n in ("closed_book", FLOOR)]]
+    return [_key(df, line, told) for line in lines if line]
+
+
+def _key(df: pd.DataFrame, names: list[str], told: dict[str, str]) -> alt.LayerChart:
     """The arms by name above the plot, with their marks."""
     looks = df.drop_duplicates("name").set_index("name")
-    width = [6.3 * len(n) + 30 for n in names]
-    data = pd.DataFrame({"x": [sum(width[:k]) for k in range(len(names))], "name": [n.replace("_", " ") for n in names],
+    width = [6.2 * len(told[n]) + 34 for n in names]
+    data = pd.DataFrame({"x": [sum(width[:k]) for k in range(len(names))], "name": [told[n] for n in names],
                          **{c: [looks.loc[n, c] for n in names] for c in ("colour", "shape", "fill", "size")}})
-    base = alt.Chart(data).encode(x=alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, WIDTH], nice=False)), y=alt.value(7))
+    base = alt.Chart(data).encode(x=alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, KEY], nice=False)), y=alt.value(7))
     mark = base.mark_point(filled=True, opacity=1, strokeWidth=1.6, xOffset=5).encode(**_mark())
-    return alt.layer(mark, base.mark_text(align="left", dx=14).encode(text="name:N")).properties(width=WIDTH, height=14)
+    return alt.layer(mark, base.mark_text(align="left", dx=14).encode(text="name:N")).properties(width=KEY, height=14)
 
 
 def _both(df: pd.DataFrame, order: list[str]) -> alt.LayerChart | None:

@@ -93,7 +93,7 @@ def _column(df: pd.DataFrame, column: str, order: list[str], reach: list[float],
     axis.labelFontSize = 11
     y = alt.Y("row:N", sort=order, scale=alt.Scale(domain=order), title=None, axis=axis)
     x = alt.X("estimate:Q", title=f"difference in {column}" if last else None, scale=alt.Scale(domain=reach, nice=False),
-              axis=alt.Axis(tickCount=5, labelExpr=SIGNED, labels=last, gridColor=FAINT))
+              axis=alt.Axis(tickCount=3, labelExpr=SIGNED, labels=last, gridColor=FAINT))
     zero = alt.Chart(pd.DataFrame([{"estimate": 0.0}])).mark_rule(color=INK).encode(x=x)
     blank = alt.Chart(pd.DataFrame({"row": order})).mark_point(opacity=0).encode(y=y)
     layers = [blank, zero] if len(df) else [blank, zero.mark_rule(opacity=0)]

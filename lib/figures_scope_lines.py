@@ -169,15 +169,18 @@ def _places(df: pd.DataFrame, name: str, span: list[float]) -> alt.LayerChart:
 
 
 def _lost(order: pd.DataFrame) -> str:
-    """What first − middle and last − middle say: lost in the middle, the opposite, equivalent or undecided."""
-    rows = order[(order["metric"] == "f1") & (order["control"] == "middle")]
-    worse, better, n = (rows["verdict"] == "wins").sum(), (rows["verdict"] == "loses").sum(), len(rows)
-    if worse and not better:
-        return f"An answer in the middle reads worse than at an end in {worse} of {n} comparisons"
-    if better and not worse:
-        return f"An answer in the middle reads better than at an end in {better} of {n} comparisons"
-    if worse or better:
-        return f"An answer in the middle reads worse than at an end in {worse} and better in {better} of {n} comparisons"
-    same = int((rows["verdict"] == "equivalent").sum())
-    return "Lost in the middle is not seen in contexts this short" + (f"; {same} of {n} differences are equivalent to none" if same
-                                                                      else "; no difference is clear of 0, none is shown to be small")
+    """What first − middle and last − middle say, each end for itself: lost in the middle is said only where both ends are read better."""
+    rows = order[(order["metric"] == "f1") & (order["control"] == "middle")].dropna(subset=["ci_low"])
+    if rows.empty:
+        return "F1 by the place of the answer; no difference between places is known"
+    said = {"wins": "is read better than in the middle", "loses": "is read worse than in the middle"}
+    ends = []
+    for end, part in rows.groupby("treatment", sort=True):
+        of = "" if len(part) == 1 else f" at {'both' if len(part) == 2 else f'all {len(part)}'} budgets"
+        clear = [f"{word}{f' at {k} of {len(part)} budgets' if k < len(part) else of}" for v, word in said.items() if (k := int((part["verdict"] == v).sum()))]
+        same = int((part["verdict"] == "equivalent").sum())
+        ends.append((end, " and ".join(clear) or (
+            "is read like one in the middle, within the margin" if same == len(part) else "cannot be told from the middle")))
+    if len(ends) == 2 and set(rows["verdict"]) == {"wins"}:
+        return f"Lost in the middle: an answer there is read worse than at either end, in {len(rows)} of {len(rows)} comparisons"
+    return f"An answer put {'; put '.join(f'{end} it {what}' if k else f'{end} {what}' for k, (end, what) in enumerate(ends))}"

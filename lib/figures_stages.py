@@ -13,12 +13,14 @@ __all__ = ["retrieval_lines", "waterfall", "waterfall_slices"]
 LETTERS = 14.5  # pixels one line of label text takes
 
 
-def retrieval_lines(table: pd.DataFrame, tier: str | None = None, versus: pd.DataFrame | None = None) -> alt.VConcatChart:
+def retrieval_lines(table: pd.DataFrame, tier: str | None = None, versus: pd.DataFrame | None = None, between: pd.DataFrame | None = None,
+                    main: str = "dense") -> alt.VConcatChart:
     """Retrieval measures against their cutoff k: a line and a band a ranker, a column a scope, a row a measure.
 
     ``table``: scope, ranker, measure ("recall_at_5" or "recall@5"), estimate, ci_low, ci_high, n (and clusters, tier; one data set).
-    Measures without a cutoff are left out. ``versus``: paired differences (scope, treatment, control, delta, ci_low, ci_high) that decide the
-    title; without it only intervals that do not touch do. Raises ChartError.
+    Measures without a cutoff are left out. ``between`` (``summaries.scope_contrasts``) makes the title: how often all gold is in the ``main`` ranker's
+    top 5, own against pooled. ``versus`` (``summaries.ranker_contrasts``) adds which rankers part from ``main`` after Holm. Without them the best
+    value makes the title, and only intervals that do not touch count as apart. Raises ChartError.
     """
     df = ready(table, "retrieval_lines", "scope", "ranker", "measure", "estimate", "ci_low", "ci_high", "n")
     cut = df["measure"].str.extract(r"^(?P<kind>.+?)(?:@|_at_)(?P<k>\d+)$")
@@ -32,7 +34,11 @@ def retrieval_lines(table: pd.DataFrame, tier: str | None = None, versus: pd.Dat
     low = max(0.0, int(df["ci_low"].min() * 10) / 10)
     rows = [alt.hconcat(*[_panel(df[(df["scope"] == s) & (df["kind"] == kind)], f"{kind} at k, {s}", low, width) for s in scopes], spacing=66)
             for kind in kinds]
-    title = words.headed(_deepest(df, scopes, kinds[0]) if versus is None else _paired(versus, scopes), f"Mean over questions, by cutoff k · {words.counted_in(df)} · bands: 95{words.GAP}% "
+    level = df[(df["kind"] == "all_gold") & (df["k"] == 5) & (df["ranker"] == main)]
+    told = between[between["ranker"] == main] if between is not None else []
+    head = _scopes(told.iloc[0]) if len(told) else _level(level.iloc[0]) if versus is not None and len(level) == 1 else _deepest(df, scopes, kinds[0])
+    beside = [_beside(versus, scopes, main)] if versus is not None else []
+    title = words.headed(head, *beside, f"Mean over questions, by cutoff k · {words.counted_in(df)} · bands: 95{words.GAP}% "
                          f"bootstrap intervals · {words.tier_of(df, tier)}", width=720)
     return alt.vconcat(*rows, spacing=26).properties(title=title)
 
@@ -71,16 +77,29 @@ def _deepest(df: pd.DataFrame, scopes: list[str], kind: str) -> str:
     return f"{kind} at {k} reaches {' and '.join(said)}{lead if here['ranker'].nunique() > 1 else ''}"
 
 
-def _paired(versus: pd.DataFrame, scopes: list[str]) -> str:
-    """For each scope the widest decided difference of all gold in the top 5, or that there is none."""
+def _scopes(row: pd.Series) -> str:
+    """All gold in the top 5 among the question's own passages and among all, and whether the paired difference is clear."""
+    low, high = (words.signed(100 * v, 0) for v in (row["ci_low"], row["ci_high"]))
+    said = "no clear difference, " if words.verdict(row["ci_low"], row["ci_high"]) == "undecided" else ""
+    return (f"{row['ranker']} has all gold in its top 5 for {words.percent(row['own'])} of questions among their own passages and "
+            f"{words.percent(row['pooled'])} among all: {said}{words.signed(100 * row['delta'], 0)} points [{low}, {high}]")
+
+
+def _level(row: pd.Series) -> str:
+    """All gold in the top 5 where one scope was ranked."""
+    return (f"{row['ranker']} has all gold in its top 5 for {words.percent(row['estimate'])} of questions, scope {row['scope']} "
+            f"[{words.percent(row['ci_low'])}, {words.percent(row['ci_high'])}]")
+
+
+def _beside(versus: pd.DataFrame, scopes: list[str], main: str) -> str:
+    """Which rankers have all gold in the top 5 more or less often than ``main``, scope by scope, where Holm's p is below 0.05."""
+    if not (versus["treatment"].eq(main) | versus["control"].eq(main)).any():
+        return ""
     said = []
     for scope in scopes:
-        part = versus[versus["scope"] == scope]
-        decided = part[(part["ci_low"] > 0) | (part["ci_high"] < 0)]
-        if decided.empty:
-            said.append(f"{scope}: the rankers tie")
-            continue
-        row = decided.loc[decided["delta"].abs().idxmax()]
-        ahead, behind = (row["treatment"], row["control"]) if row["delta"] > 0 else (row["control"], row["treatment"])
-        said.append(f"{scope}: {ahead} leads {behind} by {abs(100 * row['delta']):.0f} points")
-    return f"All gold in the top 5, {'; '.join(said)}"
+        part = versus[(versus["scope"] == scope) & (versus["p_holm"] < 0.05)]
+        gain = {r.treatment: r.delta for r in part[part["control"] == main].itertuples()}
+        gain |= {r.control: -r.delta for r in part[part["treatment"] == main].itertuples()}
+        names = [f"{r} {words.signed(100 * gain[r], 0)}" for r in sorted(gain, key=lambda r: -gain[r])]
+        said.append(f"{scope}: {', '.join(names) or 'none'}")
+    return f"Other rankers against {main}, all gold in the top 5, points where Holm's p is below 0.05: {'; '.join(said)}"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from lib import datasets, scoring
+from lib import datasets, scoring, whole
 from lib.tables import ROOT
 
 KINDS = ("questions", "gold", "documents", "pools")
@@ -39,8 +39,7 @@ def check_whole(**numbers: object) -> None:
     >>> check_whole(depth=50, dimensions=320)
     """
     for name, value in numbers.items():
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise ValueError(f"{name} must be a whole number of 1 or more, got {value!r}; mend it in params.yaml or in the parameters cell")
+        whole.check_whole(name, value, 1, mend="; mend it in params.yaml or in the parameters cell")
 
 
 def check_rule(dataset: str) -> None:

@@ -21,10 +21,12 @@ import numpy as np
 import pandas as pd
 
 from lib import retrieval, text
+from lib.rankers import ITERATIVE as RANKER
 from lib.tables import ROOT
+from lib.whole import is_whole
 
-RANKER = "iterative"
 KEEP, MOST_NAMES = 2, 8
+COLUMNS = ["dataset", "qid", "scope", "ranker", "rank", "doc_id", "score"]
 CACHE = ROOT / "data" / "cache" / "vectors"
 _WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
 _JOINS = {"of", "the", "and", "de", "la", "von", "van"}
@@ -86,10 +88,11 @@ def rank(questions: pd.DataFrame, documents: pd.DataFrame, pools: pd.DataFrame, 
          cache: Path | None = CACHE, dimensions: int = retrieval.DIMENSIONS, keep: int = KEEP) -> pd.DataFrame:
     """The rankings rows of one data set, ranker ``iterative``, in the form of ``retrieval.rank``; ``depth`` documents at most.
 
-    Raises ValueError for a pool that names an unknown document, and for ``keep`` below 1.
+    Raises ValueError for a pool that names an unknown document, what ``retrieval.check_ranking`` refuses, and for ``keep`` below 1.
     """
-    if keep < 1:
-        raise ValueError(f"keep must be 1 or more, since the bridge stays in the list; got {keep}")
+    if not is_whole(keep, 1):
+        raise ValueError(f"keep must be a whole number of 1 or more, since the bridge stays in the list; got {keep!r}")
+    retrieval.check_ranking(scopes, depth, dimensions)
     passages = [retrieval.passage(d.title, d.text) for d in documents.itertuples()]
     vectors = retrieval.truncate(retrieval.embed(passages, encoder, cache), dimensions)
     asked = retrieval.truncate(retrieval.embed(questions["question"].tolist(), encoder, cache), dimensions)
@@ -107,7 +110,7 @@ def rank(questions: pd.DataFrame, documents: pd.DataFrame, pools: pd.DataFrame, 
         best = retrieval.ordered(scores, ties[there], depth)
         rows += [(questions["dataset"].iat[i], questions["qid"].iat[i], scope, RANKER, r, doc["doc_id"].iat[there[j]], float(scores[j])) for r,
                  j in enumerate(best, 1)]
-    return pd.DataFrame(rows, columns=["dataset", "qid", "scope", "ranker", "rank", "doc_id", "score"])
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def _inside(questions: pd.DataFrame, documents: pd.DataFrame, pools: pd.DataFrame, scopes: Sequence[str]) -> dict[tuple[int, str], np.ndarray]:
@@ -126,4 +129,4 @@ def rank_sets(questions: pd.DataFrame, documents: pd.DataFrame, pools: pd.DataFr
     parts = [rank(asked, documents[documents["dataset"] == name], pools[pools["dataset"] == name], encoder, depth=depth, dimensions=dimensions, cache=cache,
                   keep=keep)
              for name, asked in questions.groupby("dataset")]
-    return pd.concat(parts, ignore_index=True)
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=COLUMNS)

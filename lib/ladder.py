@@ -33,13 +33,17 @@ def joined(questions: pd.DataFrame, asked: pd.DataFrame, answers: pd.DataFrame, 
     """One row a question, policy and rung: what survived, how it was answered, and in what form; closed book included.
 
     ``answers`` with the columns of `ladder_forms.with_forms`; ``limit`` is the reader's allowance of new tokens. Raises ValueError where a rung lacks an
-    answer.
+    answer, all of them, or gave two to one context.
     """
+    if answers.empty and len(asked):
+        raise ValueError(f"no rung answered any of {len(asked)} contexts; run the cell that reads again")
     kept = pd.concat([survived, diagnostics.closed_book_rows(questions)], ignore_index=True)
     rows = asked[[*diagnostics.PACK_KEY, "context_hash"]].merge(kept, on=diagnostics.PACK_KEY, how="left", validate="one_to_one")
     rows = rows.merge(questions[["dataset", "qid", "half", "question_type"]], on=["dataset", "qid"], validate="many_to_one")
     out = rows.merge(answers.drop(columns=["reader_id"]), on=["dataset", "qid", "context_hash"])
-    counts = out.groupby(RUNG).size()
+    counts = out.groupby(RUNG).size().reindex(pd.MultiIndex.from_frame(answers[RUNG].drop_duplicates()), fill_value=0)
+    if len(counts) and counts.max() > len(asked):
+        raise ValueError(f"rung {' '.join(counts.idxmax())} has {counts.max()} answers to {len(asked)} contexts; keep one for each question and context")
     if len(counts) and counts.min() < len(asked):
         raise ValueError(f"rung {' '.join(counts.idxmin())} answered {counts.min()} of {len(asked)} contexts; run the cell that reads again")
     used = out["n_new_tokens"].astype("Float64")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +22,7 @@ from lib.text import normalise_answer
 FOLDER = scores.FOLDER / "forms"
 NUMBERS = ["words", "answer_precision", "answer_recall", "abstains"]
 COLUMNS = [*NUMBERS, "said"]
+TYPES = {**dict.fromkeys(scores.KEY, "string"), **dict.fromkeys(NUMBERS, "float64"), "said": "string"}  # of a committed file
 # After normalising; an answer that begins with one of the longer ones abstains too ("not mentioned in the text").
 SILENT = frozenset({"", "unknown", "none", "na", "noanswer", "no answer", "unanswerable", "nothing", "i dont know", "unclear", "not sure"})
 BEGINNINGS = ("not mentioned", "not specified", "not stated", "not provided", "not given", "not available", "not known", "not applicable", "not enough",
@@ -55,9 +56,9 @@ def form(prediction: str, golds: Sequence[str], rule: str) -> Form:
     >>> form("the painter Edda Sorrel", ["Edda Sorrel"], "hotpotqa")
     Form(words=3, answer_precision=0.6666666666666666, answer_recall=1.0, abstains=0)
     """
-    said = normalise_answer(prediction).split()
+    said, golds = normalise_answer(prediction).split(), list(golds)
     em, best = score_answer(prediction, golds, rule)
-    gold = max(golds, key=lambda g: score_answer(prediction, [g], rule)[1])  # the first of equals
+    gold = max(golds or [""], key=lambda g: score_answer(prediction, [g], rule)[1])  # the first of equals
     wanted = normalise_answer(gold).split()
     if best == 0 or not said or not wanted:  # both empty agree under some rules
         return Form(len(said), best, best, int(abstains(prediction) and em < 1))
@@ -73,20 +74,32 @@ def digest(dataset: str, qid: str, prediction: str) -> str:
 def with_forms(answers: pd.DataFrame, questions: pd.DataFrame, known: pd.DataFrame | None = None) -> pd.DataFrame:
     """The answers table with ``words``, ``answer_precision``, ``answer_recall``, ``abstains`` and ``said``.
 
-    Missing where neither text nor a committed form is there. ``questions`` gives the accepted answers; ``known`` comes from ``committed()``.
+    Missing where neither text nor a committed form is there. ``questions`` gives the accepted answers; ``known`` comes from ``committed()``. Raises
+    ValueError for an answer to a question that is not there, stands twice, or has no accepted answer where its data set's rule needs one.
     """
-    golds = questions.set_index(["dataset", "qid"])["answers"]
+    if len(twice := questions[questions.duplicated(["dataset", "qid"])]):
+        raise ValueError(f"question {twice['qid'].iat[0]!r} of {twice['dataset'].iat[0]} stands twice in table questions; keep one row (run notebook 01 again)")
+    golds = dict(zip(zip(questions["dataset"], questions["qid"]), questions["answers"]))
     key = pd.MultiIndex.from_frame(answers[scores.KEY])
     had = (known if known is not None else nothing()).reindex(key)
     rows = []
     for i, a in enumerate(answers.itertuples()):
         if isinstance(a.prediction, str):
-            made = form(a.prediction, list(golds.loc[(a.dataset, a.qid)]), rule_for(a.dataset))
-            rows.append((*made, digest(a.dataset, a.qid, a.prediction)))
+            rows.append((*_form(a.prediction, golds, a.dataset, a.qid), digest(a.dataset, a.qid, a.prediction)))
         else:
             rows.append(tuple(had[c].iloc[i] for c in COLUMNS))
     made = pd.DataFrame(rows, columns=COLUMNS, index=answers.index)
     return answers.join(made.astype(dict.fromkeys(NUMBERS, "float64") | {"said": object}))
+
+
+def _form(prediction: str, golds: Mapping, dataset: str, qid: str) -> Form:
+    """``form`` of an answer to one question; what is wrong with its golds is told with the question's name."""
+    if (dataset, qid) not in golds:
+        raise ValueError(f"there is an answer to question {qid!r} of {dataset}, which is not in table questions; run notebook 01 and what follows again")
+    try:
+        return form(prediction, golds[dataset, qid], rule_for(dataset))
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"question {qid!r} of {dataset}: {error}; mend answers in table questions (run notebook 01 again)") from error
 
 
 def nothing() -> pd.DataFrame:
@@ -95,13 +108,8 @@ def nothing() -> pd.DataFrame:
 
 
 def committed(folder: Path = FOLDER) -> pd.DataFrame:
-    """All committed forms, indexed by dataset, qid and prompt_hash; TableError for a file that is cut short or a key that stands twice."""
-    parts, names = [], [*scores.KEY, *COLUMNS]
-    for path in sorted(folder.glob("*.csv")):
-        part = pd.read_csv(path, dtype=dict.fromkeys([*scores.KEY, "said"], "string"))
-        if list(part) != names or part.isna().any(axis=None) or not path.read_bytes().endswith(b"\n"):
-            raise TableError(f"{path.name}: columns or values are missing; it may be cut short. Restore it with git checkout")
-        parts.append(part)
+    """All committed forms, indexed by dataset, qid and prompt_hash; TableError for a file that is damaged or a key that stands twice."""
+    parts = [scores.read_file(path, TYPES, list(TYPES)) for path in sorted(folder.glob("*.csv"))]
     if not parts:
         return nothing()
     rows = pd.concat(parts)
@@ -116,7 +124,7 @@ def export(rows: pd.DataFrame, tier: str, folder: Path = FOLDER) -> list[Path]:
     for (reader, precision), part in rows.dropna(subset=COLUMNS).groupby(["reader", "precision"]):
         path = folder / f"{tier}-{reader}-{precision}.csv"
         new = part[[*scores.KEY, *COLUMNS]].drop_duplicates(scores.KEY)
-        old = pd.read_csv(path, dtype=dict.fromkeys([*scores.KEY, "said"], "string")) if path.exists() else new[:0]
+        old = scores.read_file(path, TYPES, list(TYPES)) if path.exists() else new[:0]
         kept = pd.concat([new, old]).drop_duplicates(scores.KEY).sort_values(scores.KEY)
         whole = kept.astype({"words": "int64", "abstains": "int64"} | dict.fromkeys(NUMBERS[1:3], np.float64))
         written.append(write_atomically(path, lambda p, whole=whole: six_digits(whole).to_csv(p, index=False, lineterminator="\n")))

@@ -141,13 +141,18 @@ def at_hand(asked: pd.DataFrame, rungs: Sequence[Mapping], store: Store, known: 
     rows = []
     for spec in rungs:
         full, done = readers.full_spec(spec), answered(asked, spec, store, known)
-        prompts = asked.assign(done=done).drop_duplicates(["dataset", "qid", "context_hash"])
+        prompts = asked.assign(done=done.astype(bool)).drop_duplicates(["dataset", "qid", "context_hash"])
         whole = prompts.groupby(["dataset", "qid"])["done"].all().reset_index()
         whole = whole.assign(order=whole["qid"].map(reading.of_hash)).sort_values(["dataset", "order"])
         unbroken = whole.groupby("dataset")["done"].apply(lambda d: int(d.cumprod().sum()))
-        rows.append((*rung_name(spec).rsplit(" ", 1), len(prompts), int(prompts["done"].sum()), int(unbroken.min()), int(whole.groupby("dataset").size().max()),
+        rows.append((*rung_name(spec).rsplit(" ", 1), len(prompts), int(prompts["done"].sum()), *_least(unbroken, whole),
                      full["model"] not in weights.REGISTRY or (weights.CACHE / "weights" / full["model"]).is_dir()))
     return pd.DataFrame(rows, columns=["reader", "precision", "prompts", "answered", "questions", "asked", "fetched"])
+
+
+def _least(unbroken: pd.Series, whole: pd.DataFrame) -> tuple[int, int]:
+    """Questions answered without a gap, the least over data sets, and questions a data set, the most; 0 where nothing is asked."""
+    return (int(unbroken.min()), int(whole.groupby("dataset").size().max())) if len(whole) else (0, 0)
 
 
 def answered(asked: pd.DataFrame, spec: Mapping, store: Store, known: pd.DataFrame | None = None) -> pd.Series:

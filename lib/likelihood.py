@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from lib import readers
 from lib.reader_spec import ReaderError, full_spec
 from lib.store import Store, entry_key
+from lib.whole import is_number, is_whole
 
 log = logging.getLogger(__name__)
 NEAR = 0.005  # nats a token
@@ -37,7 +38,7 @@ def likelihoods(pairs: Sequence[tuple[str, str]], spec: Mapping[str, Any], store
     """
     group = likelihood_group(spec)
     keys = {pair: entry_key(group, list(pair)) for pair in map(tuple, pairs)}
-    values = store.get_many(keys.values())
+    values = store.get_sound(group, keys.values(), _sound)
     missing = [pair for pair, key in keys.items() if key not in values]
     log.info("%s %s: %d answers to weigh, %d distinct, %d to run", group["model"], group["precision"], len(pairs), len(keys), len(missing))
     if missing:
@@ -62,7 +63,7 @@ def regenerate(pairs: Sequence[tuple[str, str]], spec: Mapping[str, Any], store:
     """
     group = likelihood_group(spec)
     keys = {pair: entry_key(group, list(pair)) for pair in map(tuple, pairs)}
-    stored = store.get_many(keys.values())
+    stored = store.get_sound(group, keys.values(), _sound)
     known = sorted(pair for pair, key in keys.items() if key in stored)
     if not known:
         raise ReaderError(f"{group['model']} {group['precision']}: none of {len(keys)} answers has a stored log-probability to compare with")
@@ -74,6 +75,11 @@ def regenerate(pairs: Sequence[tuple[str, str]], spec: Mapping[str, Any], store:
                  if abs(stored[keys[pair]][0] - live[pair][0]) > NEAR * live[pair][1] or stored[keys[pair]][1] != live[pair][1]]
     same = len(sample) - len(differing)
     return {"n": len(sample), "same": same, "agreement": same / len(sample), "differing": differing}
+
+
+def _sound(_: str, found: object) -> bool:
+    """Whether a stored value is [log-probability, number of tokens]."""
+    return isinstance(found, list) and len(found) == 2 and is_number(found[0]) and is_whole(found[1], 0)
 
 
 def batches(pairs: Sequence[tuple[str, str]], batch_size: int) -> list[list[tuple[str, str]]]:

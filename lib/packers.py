@@ -7,52 +7,23 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from lib import submodular, submodular_best
+from lib.candidates import Candidates, Picks
 from lib.rivals import adagres, selective
 from lib.tuned import tuned
+from lib.whole import check_budget
 
-Picks = list[tuple[int, float]]
 PUBLISHED_LAMBDA = 0.7
 GREEDIES: dict[str, Callable[..., Picks]] = {"ratio": submodular.fast_greedy, "both": submodular_best.best_of_two}
-
-
-@dataclass(frozen=True)
-class Candidates:
-    """One question's snippets: ids (n), relevance (n,) [0, 1], costs (n,) tokens, terms (n, t) bool, similarity (n, n), document (n,),
-    document rank (n,) from 1, position in the document (n,) from 0. Some arms alone look at the rest: ``holds_answer`` (n,) the gold arm,
-    ``chance`` (n,) [0, 1], a learned guess that the answer stands there, the tuned one, ``surprise`` (n,) mean self-information of a token, nats,
-    the compressing one."""
-
-    qid: str
-    ids: tuple[str, ...]
-    relevance: np.ndarray
-    costs: np.ndarray
-    terms: np.ndarray
-    similarity: np.ndarray
-    document: np.ndarray
-    doc_rank: np.ndarray
-    position: np.ndarray
-    holds_answer: np.ndarray | None = None
-    chance: np.ndarray | None = None
-    surprise: np.ndarray | None = None
-
-    def __post_init__(self):
-        n = len(self.ids)
-        wrong = {k: len(v) for k, v in vars(self).items() if k not in ("qid", "ids") and v is not None and len(v) != n}
-        if wrong:
-            raise ValueError(f"question {self.qid!r} has {n} candidates, but {wrong} entries; give one a candidate")
-        submodular.check_costs(self.costs)
-        if not (np.asarray(self.relevance, float) >= 0).all():
-            raise ValueError(f"relevance must be 0 or more and not NaN, got {np.min(self.relevance)} for question {self.qid!r}; mend the snippets table")
 
 
 def fill(order, costs: np.ndarray, budget: float, stop: bool = False) -> Picks:
     """Take candidates in ``order`` while they fit; one that does not fit is passed over, or ends the packing where ``stop``."""
     submodular.check_costs(costs)
+    check_budget(budget)
     picks, left = [], budget
     for i in order:
         if costs[i] <= left:
@@ -69,6 +40,7 @@ def step_by_step(costs: np.ndarray, budget: float, stop: bool, best: Callable[[n
     What does not fit now never will, so without ``stop`` only what fits is asked about.
     """
     costs = submodular.check_costs(costs)
+    check_budget(budget)
     free, room, picks = np.ones(len(costs), bool), budget, []
     while True:
         left = np.flatnonzero(free if stop else free & (costs <= room))
@@ -179,7 +151,8 @@ def reading_order(c: Candidates, picks: Picks, order: str = "rank") -> list[int]
 
 
 def picked(c: Candidates, policy: str, budget: float, **settings) -> Picks:
-    """Run one packing rule: [(candidate index, marginal gain)] in the order picked, within ``budget`` tokens."""
+    """Run one packing rule: [(candidate index, marginal gain)] in the order picked, within ``budget`` tokens (0 or more; infinity: all that fits the rule)."""
+    check_budget(budget)
     if policy not in PACKERS:
         raise ValueError(f"no packer is called {policy!r}; there are {', '.join(PACKERS)}")
     picks = PACKERS[policy](c, budget, **settings) if c.ids else []

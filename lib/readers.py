@@ -25,6 +25,7 @@ from lib.reader_spec import (
     reader_id,
 )
 from lib.store import Store, entry_key
+from lib.whole import is_whole
 
 __all__ = ["Generation", "Reader", "ReaderError", "answer_group", "build_prompt", "count_prompt_tokens", "extract_answer",
            "full_spec", "open_reader", "prompt_prefixes", "read_prompts", "reader_id", "regenerate"]
@@ -55,7 +56,7 @@ def read_prompts(prompts: Sequence[str], spec: Mapping[str, Any], store: Store, 
     """
     group, id_ = answer_group(spec), reader_id(spec)
     keys = {prompt: entry_key(group, prompt) for prompt in prompts}
-    values = store.get_many(keys.values())
+    values = store.get_sound(group, keys.values(), _sound)
     missing = [prompt for prompt, key in keys.items() if key not in values]
     log.info("%s %s: %d prompts, %d distinct, %d to run", group["model"], group["precision"], len(prompts), len(keys), len(missing))
     if missing:
@@ -76,7 +77,7 @@ def regenerate(prompts: Sequence[str], spec: Mapping[str, Any], store: Store, n:
     `differing` lists (prompt, stored prediction, live prediction). Nothing is stored. Raises ReaderError where no prompt is stored.
     """
     group = answer_group(spec)
-    stored = store.get_many(entry_key(group, prompt) for prompt in set(prompts))
+    stored = store.get_sound(group, [entry_key(group, prompt) for prompt in set(prompts)], _sound)
     known = sorted(prompt for prompt in set(prompts) if entry_key(group, prompt) in stored)
     if not known:
         raise ReaderError(f"{group['model']} {group['precision']}: none of {len(prompts)} prompts has a stored answer to compare with")
@@ -126,6 +127,12 @@ def _batches(prompts: Sequence[str], batch_size: int, progress: bool):
 def _value(answer: Generation) -> dict[str, Any]:
     value = asdict(answer)
     return {"raw_text": value.pop("text"), **value}
+
+
+def _sound(_: str, value: object) -> bool:
+    """Whether a stored value is an answer; an endpoint may not have told its counts."""
+    counts = ("n_prompt_tokens", "n_new_tokens")
+    return isinstance(value, dict) and isinstance(value.get("raw_text"), str) and all(value.get(c) is None or is_whole(value[c], 0) for c in counts)
 
 
 def _row(key: str, id_: str, value: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,15 +4,16 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 
-from lib import diagnostics, likelihood, readers, scores, scoring
+from lib import diagnostics, likelihood, pack_ids, readers, scores, scoring
 from lib.recorded import entry_key
 from lib.store import Store
 from lib.tables import ROOT, TABLES, write_atomically
+from lib.whole import check_whole
 
 LOG = logging.getLogger("lib.reading")
 EMPTY = hashlib.sha256(b"").hexdigest()
@@ -33,7 +34,7 @@ def to_read(questions: pd.DataFrame, contexts: pd.DataFrame, policies: Sequence[
     budget (the main one); ``per_set`` > 0 keeps that many questions a data set, in the order of ``of_hash``, a mapping as many as it says of each (0, or not
     named: all). Raises ValueError for a context that is not there, or where no pack holds more budgets than the others.
     """
-    questions = first(questions, per_set)
+    questions = first(questions, per_set, "questions_per_set")
     pack_id = pack_id or _main_pack(contexts)
     used = contexts[(contexts["budget"] == budget) & (contexts["pack_id"] == pack_id) & contexts["policy"].isin(policies)]
     absent = sorted(set(policies) - set(used["policy"]))
@@ -53,24 +54,42 @@ def to_read(questions: pd.DataFrame, contexts: pd.DataFrame, policies: Sequence[
 
 def graph_to_read(questions: pd.DataFrame, contexts: pd.DataFrame, policies: Sequence[str], budget: int, per_set: int | Mapping[str, int] = 0) -> pd.DataFrame:
     """The same for contexts of graph snippets (representation ``ace``), without the closed book; no row where none were packed or none are asked for."""
-    packs = sorted(p for p in set(contexts["pack_id"]) if ".ace" in p)
+    packs = sorted(p for p in set(contexts["pack_id"]) if pack_ids.representation(p) == "ace")
     made = [to_read(questions, contexts, policies, budget, per_set, p) for p in packs if policies]
     rows = pd.concat(made) if made else to_read(questions, contexts, [], budget, per_set, _main_pack(contexts))
     return rows[rows["policy"] != diagnostics.CLOSED_BOOK["policy"]].reset_index(drop=True)
 
 
-def first(questions: pd.DataFrame, per_set: int | Mapping[str, int]) -> pd.DataFrame:
-    """The questions to be read: the first ``per_set`` of each data set in the order of ``of_hash``; 0 takes all. ValueError for a number below 0."""
-    asked = per_set if isinstance(per_set, Mapping) else dict.fromkeys(questions["dataset"].unique(), per_set)
-    for name, n in asked.items():
-        if isinstance(n, bool) or not isinstance(n, int) or n < 0:
-            raise ValueError(f"questions_per_set must be a whole number of 0 or more (0: all), got {n!r} for {name}; mend it in params.yaml")
+def first(questions: pd.DataFrame, per_set: int | Mapping[str, int], parameter: str = "the number of questions of a data set") -> pd.DataFrame:
+    """The questions to be read: the first ``per_set`` of each data set in the order of ``of_hash``; 0 takes all.
+
+    Raises ValueError for what is no such number, and for a name that no data set can have; ``parameter`` is how the caller calls ``per_set``.
+    """
+    whole = per_set if isinstance(per_set, Mapping) else dict.fromkeys([*questions["dataset"].unique(), ""], per_set)  # "": checked without a question, too
+    for name, n in whole.items():
+        check_whole(parameter, n, 0, mend=f" for {name} (0: all); mend it in params.yaml" if name else " (0: all); mend it in params.yaml")
+    asked = {name: n for name, n in whole.items() if name}
+    if lost := _nowhere(asked, questions):
+        raise ValueError(f"{parameter} names {lost}, and there is no data set of that name; this run has {sorted(set(questions['dataset']))}; "
+                         "mend it in params.yaml")
     if not any(asked.values()):
         return questions
     shuffled = questions.assign(order=questions["qid"].map(of_hash)).sort_values(["dataset", "order"])
     place = shuffled.groupby("dataset").cumcount()
     limit = shuffled["dataset"].map(asked).fillna(0)
     return shuffled[(limit == 0) | (place < limit)].drop(columns="order")
+
+
+def _nowhere(names: Iterable[str], questions: pd.DataFrame) -> list[str]:
+    """Those of ``names`` that are no data set of this run and could be none of another (a set whose files are not here is skipped, not misspelt)."""
+    return [name for name in sorted(map(str, set(names) - set(questions["dataset"]))) if not _ruled(name)]
+
+
+def _ruled(dataset: str) -> bool:
+    try:
+        return bool(scoring.rule_for(dataset))
+    except ValueError:
+        return False
 
 
 def _main_pack(contexts: pd.DataFrame) -> str:

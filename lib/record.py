@@ -1,7 +1,7 @@
 """The recorded layer of the sample tier: write it, or run it live and say how far the two agree.
 
-usage: python -m lib.record            reads every prompt of the sample tier and writes data/sample/recorded/ (resumes)
-       python -m lib.record --scores T writes the scores (no text) of tier T's answers, ladder and contexts to data/results/scores/
+usage: python -m lib.record            reads every prompt of the sample tier and writes data/sample/recorded/ (resumes); parses and rivals' scores, too
+       python -m lib.record --scores T writes the scores (no text) of tier T's answers, ladder and contexts to data/results/scores/ (``record_scores``)
        python -m lib.record --live N   ignores what is recorded, computes N answers a reader and N log-probabilities (0: all) and prints the agreement
 """
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import Any, NamedTuple
 import pandas as pd
 import yaml
 
-from lib import ablations, claims, dials_ends, ladder_forms, ladder_rungs, likelihood, reading, scope_reads, scores, support, tables
+from lib import ablations, claims, dials_ends, ladder_rungs, likelihood, reading, record_parses, record_rivals, scope_reads, support, tables
 from lib.cross_encoder import CrossEncoderError, cross_encoder_group, pair_keys, score_pairs
-from lib.reader_spec import answer_group
+from lib.reader_spec import ReaderError, answer_group
 from lib.readers import read_prompts, regenerate
 from lib.recorded import entry_key
 from lib.scorers import every_form, family, kind, reader_of, scorer_name
 from lib.store import Store
 from lib.tables import ROOT
-from lib.weights import WeightsMissing
+from lib.weights import WeightsError, WeightsMissing
 
 
 class Reads(NamedTuple):
@@ -130,6 +130,15 @@ def record() -> None:
         print(f"cross-encoder {name}: {len(told)} scores in {path.relative_to(ROOT)}")
 
 
+def record_beside() -> None:
+    """Record what notebook 02 asks of models, too: the parses of passages, and the rivals' scores of snippets; a model that is not here is said."""
+    for what, module in (("parses", record_parses), ("rivals' scores", record_rivals)):
+        try:
+            print(f"{what}: {module.record()}")
+        except (CrossEncoderError, ReaderError, WeightsError) as error:
+            print(f"{what}: what is recorded stays as it is ({str(error).splitlines()[0]})")
+
+
 def _without(read: Reads, error: WeightsMissing, what: str) -> None:
     """Say that a rung's weights are not here; raise where notebook 03 needs them."""
     if not read.rung:
@@ -167,46 +176,17 @@ def _question(prompt: str) -> str:
     return prompt.rsplit("Question: ", 1)[1].splitlines()[0]
 
 
-def export_scores(tier: str) -> list[str]:
-    """Write the scores of a tier's answers and contexts, and scores and forms of what its ladder has read; the files, relative to the root.
-
-    A score that stands in a file and is not made anew stays there, so that an answer that was read once need not be read again. No model is run: of an
-    unfinished rung the part that is answered is written.
-    """
-    answers, judged, want = tables.read("answers", tier), tables.read("support", tier), asked(tier)
-    hashes = [want.judged[support.KEY].assign(scorer=scorer_name(s), support_hash=support.keys(want.judged, s)) for s in want.scorers]
-    rows = judged.merge(pd.concat(hashes), on=[*support.KEY, "scorer"], validate="one_to_one") if hashes else judged.assign(support_hash="")
-    climbed = ladder_answers(tier)
-    every = pd.concat([t for t in (answers, climbed, kept_scores(tier)) if len(t)]).drop_duplicates(scores.KEY)  # the first wins: what was just scored
-    formed = [ladder_forms.export(climbed, tier)] if len(climbed) else []
-    return [str(path.relative_to(ROOT)) for paths in (scores.export(every, tier), *formed, scores.export_support(rows, tier)) for path in paths]
-
-
-def ladder_answers(tier: str) -> pd.DataFrame:
-    """Answers that the rungs of a tier's ladder have given already, with their forms; empty where the tier has no ladder."""
-    block = (yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))[tier].get("reader_ladder") or {})
-    if not block.get("rungs"):
-        return pd.DataFrame()
-    (questions, contexts), store, known = tables.read_all(tier, "questions", "contexts"), Store(), scores.committed()
-    rows, had = climbed_rows(block, questions, contexts), ladder_forms.committed()
-    made = [reading.read_all(rows[ladder_rungs.answered(rows, spec, store, known)], [spec], store, known=known) for spec in block["rungs"]]
-    return ladder_forms.with_forms(pd.concat(made, ignore_index=True), questions, had)
-
-
-def kept_scores(tier: str) -> pd.DataFrame:
-    """The scores that stand in the files of a tier, with their reader and precision."""
-    paths, types = sorted(scores.FOLDER.glob(f"{tier}-*.csv")), dict.fromkeys([*scores.KEY, "reader", "precision"], "string") | scores.COUNTS
-    return pd.concat([pd.read_csv(p, dtype=types) for p in paths]) if paths else pd.DataFrame()
-
-
 def main(arguments: list[str]) -> int:
     if arguments[:1] == ["--scores"] and len(arguments) == 2:
+        from lib.record_scores import export_scores
+
         for path in export_scores(arguments[1]):
             print(f"scores in {path}")
         return 0
     if arguments[:1] == ["--live"]:
         return live(int(arguments[1]) if len(arguments) > 1 else 0)
     record()
+    record_beside()
     return 0
 
 

@@ -36,11 +36,13 @@ def asked(tier: str = "sample") -> list[Pair]:
 
 
 def record(pairs: list[Pair] | None = None, spec: dict = SPEC, store: Store | None = None) -> str:
-    """Score the pairs without looking at what is recorded, and export exactly these; the file written, relative to the root.
+    """Score the pairs without looking at what is recorded, and export these; the file written, relative to the root.
+
+    What stands in the file for another purpose (``record_rivals``: snippets) stays.
 
     Raises CrossEncoderError where the model is needed and not trained.
     """
     pairs, store = asked() if pairs is None else pairs, store or Store(ignore_recorded=True)
     score_pairs(pairs, spec, store)
-    path = store.export(cross_encoder_group(spec), pair_keys(pairs, spec))
+    path = store.export(cross_encoder_group(spec), pair_keys(pairs, spec), keep=True)
     return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else path.name

@@ -10,20 +10,11 @@ from pathlib import Path
 import pandas as pd
 
 from lib import ace_parse, tables
+from lib.ace_parse import group
 from lib.recorded import DATA, group_name, write_recorded
 
 
 FOLDER = DATA / "sample" / "recorded"
-
-
-def group(parser: ace_parse.Parser) -> dict:
-    """The store's group of a parser: its name tells weights, spaCy's version and our rules.
-
-    >>> class Any: name = "rules 1"
-    >>> group(Any())["revision"]
-    'rules 1'
-    """
-    return {"kind": "parse", "model": "en_core_web_sm", "revision": parser.name, "precision": "fp32", "decoding": {}}
 
 
 def record(parser: ace_parse.Parser | None = None, folder: Path = FOLDER, documents: pd.DataFrame | None = None) -> Path:

@@ -27,7 +27,7 @@ def snippet_pairs(rows: pd.DataFrame) -> list[Pair]:
 
 
 def record(store: Store | None = None) -> list[str]:
-    """Export self-information of every candidate passage, and the reranker's scores of snippets beside those of passages; the files' names.
+    """Export self-information of every candidate passage, and the reranker's scores of snippets beside whatever else it scored; the files' names.
 
     Raises CrossEncoderError or ReaderError where a model is needed and not here.
     """
@@ -37,7 +37,7 @@ def record(store: Store | None = None) -> list[str]:
     keys = rivals_surprise.surprise_keys(rivals_surprise.units(rows, documents))
     spec, pairs = {"model": rivals_relevance.MODEL}, [*record_cross_encoder.asked(TIER), *snippet_pairs(rows)]
     score_pairs(pairs, spec, store)
-    return [store.export(rivals_surprise.surprise_group(), keys).name, store.export(cross_encoder_group(spec), pair_keys(pairs, spec)).name]
+    return [store.export(rivals_surprise.surprise_group(), keys).name, store.export(cross_encoder_group(spec), pair_keys(pairs, spec), keep=True).name]
 
 
 if __name__ == "__main__":

@@ -5,9 +5,11 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from lib.text import encoded
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 GROUP = ("kind", "model", "revision", "precision", "decoding")
@@ -61,6 +63,8 @@ def read_recorded(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     mend = f"restore it with `git checkout -- {_shown(path)}`, or write it anew with `make record`"
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
+    except OSError as error:
+        raise StoreError(f"{path.name}: cannot be read ({error}); {mend}") from error
     except UnicodeDecodeError as error:
         number = error.object[:error.start].count(b"\n") + 1
         raise StoreError(f"{path.name} line {number}: byte {error.object[error.start]:#04x} is no UTF-8; {mend}") from error
@@ -78,9 +82,16 @@ def read_recorded(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     return group, values
 
 
+def damaged(group: Mapping[str, Any], keys: Sequence[str], of: int) -> str:
+    """What is wrong with values of a group that are not what they must be (their ``keys``, out of ``of``), and the mend."""
+    name = group_name(group)
+    return (f"{name}: {len(keys)} of {of} stored values are damaged, first {keys[0][:12]}; restore data/sample/recorded/{name}.jsonl with `git checkout` "
+            "if it holds them, else delete data/cache/store: what is not recorded is made anew")
+
+
 def _shown(path: Path) -> str:
     return path.relative_to(DATA.parent).as_posix() if path.is_relative_to(DATA.parent) else path.name
 
 
 def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+    return hashlib.sha256(encoded(text)).hexdigest()

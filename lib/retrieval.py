@@ -10,12 +10,14 @@ import pandas as pd
 
 from lib import splade, text, weights
 from lib.encoders import Encoder, SentenceEncoder, encoder  # noqa: F401 - one name, lib.retrieval, for the whole subject
+from lib.rankers import OURS, check_more  # noqa: F401
 from lib.tables import ROOT  # noqa: F401
 from lib.vectors import CACHE, DIMENSIONS, embed, truncate
+from lib.whole import check_whole
 
 RRF_K = 60          # Cormack, Clarke and Buettcher (2009)
 CELLS = 4_000_000   # scores held at once for one ranker, 32 MB: questions are ranked in blocks
-OURS = ("dense", "bm25", "hybrid")
+SCOPES = ("own", "pooled")
 Score = Callable[[np.ndarray, np.ndarray], np.ndarray]  # places of questions, places of documents -> (questions, documents)
 
 
@@ -27,6 +29,8 @@ def passage(title: str, body: str) -> str:
 def dense_scores(question_vectors: np.ndarray, document_vectors: np.ndarray) -> np.ndarray:
     """Cosine of each question with each document; rows are unit vectors. Shape (questions, documents)."""
     # a float32 product differs in its last bits with a row's place in the matrix, so renaming documents would change scores
+    if np.ndim(document_vectors) == 2 and not (len(question_vectors) and len(document_vectors)):  # no text has vectors of no known length
+        return np.zeros((len(question_vectors), len(document_vectors)))
     return np.round(np.asarray(question_vectors, float) @ np.asarray(document_vectors, float).T, 9)
 
 
@@ -72,22 +76,21 @@ def _sparse(name: str) -> bool:
     return name in weights.REGISTRY and weights.REGISTRY[name].kind == splade.KIND
 
 
-def check_more(more: Sequence[str]) -> None:
-    """Raise ValueError unless ``more`` is a list of distinct names of encoders, none of them a list that is made anyway.
+def check_ranking(scopes: Sequence[str], depth: int, dimensions: int) -> None:
+    """Raise ValueError for what no ranking can be told: scopes other than own and pooled, a depth or dimensions that are no whole number of 1 or more.
 
-    >>> check_more(["wordllama"])
+    >>> check_ranking(("own",), 50, 320)
     """
-    listed = isinstance(more, (list, tuple)) and all(isinstance(name, str) and name for name in more)
-    if not listed or len(set(more)) < len(more) or set(more) & set(OURS):
-        raise ValueError(f"more_rankers must be a list of distinct names of encoders (such as wordllama, splade-tiny) beside {', '.join(OURS)}, got {more!r}")
-    for name in more:
-        if not _sparse(name):
-            encoder(name)
+    listed = isinstance(scopes, (list, tuple)) and len(scopes) > 0 and all(isinstance(s, str) for s in scopes)
+    if not listed or len(set(scopes)) < len(scopes) or not set(scopes) <= set(SCOPES):
+        raise ValueError(f"scopes must be a list of distinct names out of {', '.join(SCOPES)}, got {scopes!r}; mend the call")
+    check_whole("depth", depth, 1)
+    check_whole("dimensions", dimensions, 1)
 
 
 def tie_breaks(passages: Sequence[str]) -> np.ndarray:
     """A fixed order for equal scores that depends on what a passage says, not on its id: renaming documents changes nothing."""
-    digests = [hashlib.sha256(p.encode()).digest() for p in passages]
+    digests = [hashlib.sha256(text.encoded(p)).digest() for p in passages]
     return np.argsort(np.argsort(np.array(digests, dtype="S32"), kind="stable"), kind="stable")
 
 
@@ -114,6 +117,7 @@ def rank(questions: pd.DataFrame, documents: pd.DataFrame, pools: pd.DataFrame, 
     Questions are ranked in blocks, so memory grows with the rows of the table and not with questions x documents.
     """
     check_more(more)
+    check_ranking(scopes, depth, dimensions)
     asked, passages = questions["question"].tolist(), [passage(d.title, d.text) for d in documents.itertuples()]
     scores = {"dense": _dense(asked, passages, encoder, cache, dimensions), "bm25": _bm25(asked, passages)}
     scores |= {name: _named(name, asked, passages, cache, dimensions) for name in more}
@@ -171,7 +175,7 @@ def _table(questions: pd.DataFrame, documents: pd.DataFrame, lists: dict[str, li
 
 def rank_sets(questions: pd.DataFrame, documents: pd.DataFrame, pools: pd.DataFrame, encoder: Encoder, depth: int = 50,
               dimensions: int = DIMENSIONS, more: Sequence[str] = (), cache: Path | None = CACHE) -> pd.DataFrame:
-    """``rank`` for every data set: the rankings table."""
+    """``rank`` for every data set: the rankings table; without a row where there is no question."""
     parts = [rank(asked, documents[documents["dataset"] == name], pools[pools["dataset"] == name], encoder, depth=depth, cache=cache,
                   dimensions=dimensions, more=more) for name, asked in questions.groupby("dataset")]
-    return pd.concat(parts, ignore_index=True)
+    return pd.concat(parts, ignore_index=True) if parts else _table(questions, documents, {})

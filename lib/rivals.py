@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lib.submodular import check_costs
+from lib.whole import check_budget
 
 if TYPE_CHECKING:
-    from lib.packers import Candidates, Picks
+    from lib.candidates import Candidates, Picks
 
 LEAST_BETA = 0.01  # of the authors' code, where beta has no value: a budget of one snippet, or candidates that share nothing
 
@@ -22,13 +23,13 @@ LEAST_BETA = 0.01  # of the authors' code, where beta has no value: a budget of 
 def adaptive_beta(relevance: np.ndarray, similarity: np.ndarray, costs: np.ndarray, budget: float) -> float:
     """AdaGReS's weight of redundancy: mean relevance over (k - 1) / 2 times the mean similarity of two candidates, k = budget // mean cost.
 
-    With it, relevance and redundancy of a typical full pack weigh alike. 0.01 where k is 1 or nothing is similar.
+    With it, relevance and redundancy of a typical full pack weigh alike. 0.01 where k is 1 or nothing is similar; 0, the limit, for an endless budget.
 
     >>> adaptive_beta(np.array([.4, .6]), np.array([[1, .5], [.5, 1]]), np.array([10, 10]), 30)
     1.0
     """
     n = len(relevance)
-    k = int(budget // np.mean(costs)) if n else 0
+    k = budget // np.mean(costs) if n and budget < np.inf else budget if n else 0
     shared = (np.sum(similarity) - np.trace(similarity)) / (n * (n - 1)) if n > 1 else 0.0
     return float(np.mean(relevance) / ((k - 1) / 2 * shared)) if k > 1 and shared > 0 else LEAST_BETA
 
@@ -41,9 +42,10 @@ def adagres(c: Candidates, budget: float, beta: float | None = None, stop: bool 
     tokens and not in snippets; ``stop`` True ends where no snippet gains. Gains are not divided by length. Ties: better first-stage rank.
     Raises ValueError for a negative or NaN beta.
     """
+    check_budget(budget)
     similarity, costs = np.clip(np.asarray(c.similarity, float), 0, 1), check_costs(c.costs)
     beta = adaptive_beta(c.relevance, similarity, costs, budget) if beta is None else beta
-    if not beta >= 0:
+    if not 0 <= beta < np.inf:
         raise ValueError(f"beta, the weight of redundancy, must be 0 or more, got {beta}; give None to take it from the candidates")
     gain, free, room, picks = np.asarray(c.relevance, float).copy(), np.ones(len(costs), bool), budget, []
     while len(left := np.flatnonzero(free & (costs <= room))):

@@ -15,6 +15,7 @@ from lib import readers
 from lib.reader_spec import full_spec
 from lib.retrieval import passage
 from lib.store import Store, entry_key
+from lib.whole import is_number, is_whole
 
 log = logging.getLogger(__name__)
 READER = {"model": "smollm2-135m", "precision": "fp32"}
@@ -55,11 +56,13 @@ def _told(unit: Unit) -> list:
 def surprises(snippets: pd.DataFrame, documents: pd.DataFrame, store: Store, spec: Mapping[str, Any] = READER, reader: Any = None) -> pd.Series:
     """Mean self-information of a token (nats) of each row of ``snippets`` (dataset, doc_id, start, end), index kept.
 
-    ``reader`` is an open reader to use instead of opening ``spec``'s; stored passages load none. 0 for a snippet without a token of its own.
+    ``reader`` is an open reader to use instead of opening ``spec``'s; stored passages load none. 0 for a snippet without a token of its own. Raises
+    StoreError for what is stored and no self-information.
     """
     group, wanted = surprise_group(spec), units(snippets, documents)
     keys = {unit: entry_key(group, _told(unit)) for unit in wanted.values()}
-    values = store.get_many(keys.values())
+    spans = {key: len(unit[1]) for unit, key in keys.items()}
+    values = store.get_sound(group, keys.values(), lambda key, found: _sound(found, spans[key]))
     missing = sorted((u for u, k in keys.items() if k not in values), key=lambda u: (-len(u[0]), u))
     log.info("%s: %d passages, %d to read", group["model"], len(keys), len(missing))
     if missing:
@@ -76,6 +79,12 @@ def surprises(snippets: pd.DataFrame, documents: pd.DataFrame, store: Store, spe
             mean[*key, a - ahead, b - ahead] = total / n if n else 0.0
     places = zip(snippets["dataset"], snippets["doc_id"], snippets["start"], snippets["end"])
     return pd.Series([mean[d, i, int(a), int(b)] for d, i, a, b in places], index=snippets.index, dtype=float)
+
+
+def _sound(found: Any, spans: int) -> bool:
+    """Whether a stored value is [nats, number of tokens] of each of so many spans."""
+    listed = isinstance(found, list) and len(found) == spans and all(isinstance(pair, list) and len(pair) == 2 for pair in found)
+    return listed and all(is_number(nats) and is_whole(n, 0) for nats, n in found)
 
 
 def _titled(wanted: Mapping[tuple[str, str], Unit], documents: pd.DataFrame) -> dict[tuple[str, str], tuple[Unit, str]]:

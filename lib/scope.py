@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from lib import stats
+from lib import pack_ids, stats
 from lib.bootstrap import cluster_codes, column_means, percentile_interval
 
 QUESTION = ["dataset", "qid"]
@@ -124,10 +124,10 @@ def stacked(*frames: pd.DataFrame) -> pd.DataFrame:
 def main_arm(outcomes: pd.DataFrame) -> tuple[str, int]:
     """(pack_id, budget) that most contexts were read from, graph evidence and closed book aside; ties by name. Raises ValueError where nothing was read.
 
-    >>> main_arm(pd.DataFrame({"em": [1.0, 0.0, None], "pack_id": ["a.chunk", "a.chunk", "b.chunk"], "budget": [160, 160, 96]}))
-    ('a.chunk', 160)
+    >>> main_arm(pd.DataFrame({"em": [1.0, 0.0, None], "pack_id": ["own-a-5.chunk", "own-a-5.chunk", "own-b-5.chunk"], "budget": [160, 160, 96]}))
+    ('own-a-5.chunk', 160)
     """
-    read = outcomes[outcomes["em"].notna() & (outcomes["pack_id"] != "none") & ~outcomes["pack_id"].str.contains(".ace", regex=False)]
+    read = outcomes[outcomes["em"].notna() & (outcomes["pack_id"] != "none") & ~pack_ids.on_graph(outcomes["pack_id"])]
     if read.empty:
         raise ValueError("no context was read in this run: the scope map needs the packs that notebook 03 reads; run it with at least one policy and reader")
     pack_id, budget = read.groupby(["pack_id", "budget"]).size().idxmax()
@@ -142,8 +142,14 @@ def main_rows(survived: pd.DataFrame, outcomes: pd.DataFrame, questions: pd.Data
 
 
 def parting(rows: pd.DataFrame, treatment: str, control: str, budget: int) -> tuple[str, str]:
-    """The first question (by id) whose answer only one of two packers keeps at ``budget``; the first of all where none does."""
+    """The first question (by id) whose answer only one of two packers keeps at ``budget``; the first of all where none does.
+
+    Raises ValueError where nothing was packed at ``budget``.
+    """
     at = rows[(rows["budget"] == budget) & (rows["reader"] == "none")]
+    if at.empty:
+        raise ValueError(f"no pack of {budget} tokens is there to show a question of; budgets of these rows are {sorted(set(rows['budget']))}; "
+                         "run notebook 02 with that budget, or name another")
     gap = paired(at, treatment, control, "answer_in_context")
     apart = sorted(gap.index[gap != 0]) or sorted(map(tuple, at[QUESTION].drop_duplicates().to_numpy()))
     return apart[0]

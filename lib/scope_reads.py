@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from lib import budget_shape, context_order
+from lib import budget_shape, context_order, reading
+from lib.whole import is_whole
 
 POLICIES = ("focused", "submod", "naive")
 
@@ -13,11 +14,12 @@ POLICIES = ("focused", "submod", "naive")
 def chosen(questions: pd.DataFrame, sweep_questions: int | Mapping[str, int]) -> tuple[pd.DataFrame, Mapping[str, int]]:
     """The questions of the data sets that are swept, and how many of each (0: all): a mapping sweeps only the sets it names, a number every set.
 
-    Raises ValueError where ``sweep_questions`` is neither.
+    Raises ValueError where ``sweep_questions`` is neither, or names what is no data set.
     """
-    if isinstance(sweep_questions, bool) or not isinstance(sweep_questions, (int, Mapping)):
+    if not isinstance(sweep_questions, Mapping) and not is_whole(sweep_questions):
         raise ValueError("sweep_questions must be a number of questions (0: all) or a block such as {hotpotqa: 100}, "
                          f"got {sweep_questions!r}; mend it in params.yaml")
+    reading.first(questions, sweep_questions, "sweep_questions")
     per_set = sweep_questions if isinstance(sweep_questions, Mapping) else dict.fromkeys(questions["dataset"].unique(), sweep_questions)
     return questions[questions["dataset"].isin(list(per_set))], dict(per_set)
 

@@ -6,7 +6,7 @@ scores lie in a folder below, with a hash of all that decides them (``support.ke
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +19,8 @@ KEY = ["dataset", "qid", "prompt_hash"]
 COUNTS = {"n_prompt_tokens": "Int64", "n_new_tokens": "Int64"}  # missing where an endpoint did not tell them
 SUPPORT = ["dataset", "qid", "support_hash"]
 VALUES = ["em", "f1", "em_raw", "f1_raw", *COUNTS]
+TYPES = {**dict.fromkeys([*KEY, "reader", "precision"], "string"), **dict.fromkeys(VALUES[:4], "float64"), **COUNTS}  # of a committed file
+SHARES = ("em", "f1", "em_raw", "f1_raw", "answer_precision", "answer_recall", "abstains")  # numbers of [0, 1]
 
 
 def nothing() -> pd.DataFrame:
@@ -28,26 +30,36 @@ def nothing() -> pd.DataFrame:
 
 def committed(folder: Path = FOLDER) -> pd.DataFrame:
     """All committed scores, indexed by dataset, qid and prompt_hash; TableError for a file that is cut short or repeats a key."""
-    types = {**{c: "string" for c in (*KEY, "reader", "precision")}, **dict.fromkeys(VALUES[:4], "float64"), **COUNTS}
-    return _files(folder, KEY, types, [*KEY, *VALUES[:4]])[VALUES]
+    return _files(folder, KEY, TYPES, [*KEY, *VALUES[:4]])[VALUES]
 
 
 def _files(folder: Path, key: list[str], types: dict[str, str], needed: list[str]) -> pd.DataFrame:
     """All files of ``folder``, indexed by ``key``; TableError for one that is cut short, and for a key that stands twice."""
-    parts = []
-    for path in sorted(folder.glob("*.csv")):
-        try:
-            part = pd.read_csv(path, dtype={c: t for c, t in types.items() if t != "float64"})
-        except ValueError as error:  # pandas' own errors are kinds of it
-            raise TableError(f"{path.name}: cannot be read ({error}); it may be cut short. Restore it with git checkout") from error
-        whole = path.read_bytes().endswith(b"\n")  # a count may be missing, so a cut one shows only here
-        if not whole or list(part) != list(types) or part[needed].isna().any(axis=None):
-            raise TableError(f"{path.name}: columns or values are missing; it may be cut short. Restore it with git checkout")
-        parts.append(part)
+    parts = [read_file(path, types, needed) for path in sorted(folder.glob("*.csv"))]
     rows = pd.concat(parts) if parts else pd.DataFrame(columns=list(types))
     if rows.duplicated(key).any():
         raise TableError(f"data/results/scores: the key {tuple(rows[rows.duplicated(key)].iloc[0][key])} stands twice; keep one row")
     return rows.set_index(key)
+
+
+def read_file(path: Path, types: Mapping[str, str], needed: Sequence[str]) -> pd.DataFrame:
+    """One committed file with the columns ``types``; TableError where it is cut short, or a value is missing, no number or none of its kind.
+
+    Numbers of [0, 1] are those of SHARES.
+    """
+    try:
+        part = pd.read_csv(path, dtype={c: t for c, t in types.items() if t != "float64"})
+        whole = path.read_bytes().endswith(b"\n")  # a count may be missing, so a cut one shows only here
+    except (ValueError, OSError) as error:  # pandas' own errors are kinds of the first
+        raise TableError(f"{path.name}: cannot be read ({error}); it may be cut short. Restore it with git checkout") from error
+    if not whole or list(part) != list(types) or part[list(needed)].isna().any(axis=None):
+        raise TableError(f"{path.name}: columns or values are missing; it may be cut short. Restore it with git checkout")
+    for column in (c for c, t in types.items() if t == "float64" and len(part)):
+        values = pd.to_numeric(part[column], errors="coerce")
+        most = 1 if column in SHARES else np.inf
+        if not (np.isfinite(values) & (values <= most) & ((values >= 0) | (most > 1))).all():
+            raise TableError(f"{path.name}: {column} holds what is no {'share' if most == 1 else 'number'}; it is damaged. Restore it with git checkout")
+    return part
 
 
 def export(answers: pd.DataFrame, tier: str, folder: Path = FOLDER) -> list[Path]:

@@ -12,9 +12,10 @@ import numpy as np
 from scipy import sparse
 
 from lib import vectors, weights
+from lib.rankers import SPARSE
 from lib.store import StoreError
 
-KIND = "masked-lm"  # of registered weights
+KIND = SPARSE       # of registered weights
 LENGTH = 256        # word pieces a text is cut to, as the dense encoder does
 WORDS_AT_ONCE = 2048  # the logits of so many words and one text fit a core's cache: four times as fast as all at once, the same bits
 
@@ -49,9 +50,10 @@ class SparseEncoder:
         bars.disable_progress_bar()  # a bar in a log or an executed notebook is noise
         try:
             with weights.loading(self._source):
-                self._model, self._tokenizer = AutoModelForMaskedLM.from_pretrained(where).eval(), AutoTokenizer.from_pretrained(where)
-                if not hasattr(self._model, "cls"):
-                    raise ValueError("no BERT with a masked-language head; a learned sparse ranker is one")
+                model, told = AutoModelForMaskedLM.from_pretrained(where, output_loading_info=True)
+                if not hasattr(model, "cls") or told["missing_keys"] or told["mismatched_keys"]:  # what is missing would be drawn at random
+                    raise ValueError("no BERT with a masked-language head; a learned sparse ranker is one (an encoder of dense vectors has no such head)")
+                self._model, self._tokenizer = model.eval(), AutoTokenizer.from_pretrained(where)
         finally:
             if shown:
                 bars.enable_progress_bar()

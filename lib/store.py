@@ -8,13 +8,15 @@ nothing. `Store(ignore_recorded=True)` is `make live`. Values and prompts are JS
 from __future__ import annotations
 
 import errno
+import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from lib.recorded import DATA, StoreError, entry_key, group_name, read_recorded, write_recorded
+from lib.recorded import DATA, StoreError, damaged, entry_key, group_name, read_recorded, write_recorded
 
 __all__ = ["Store", "StoreError", "disk_errors", "entry_key"]
 DISK_FULL = "the disk is full: nothing of this batch was kept, what was stored before is safe; free some space and run again"
@@ -43,7 +45,14 @@ class Store:
             with disk_errors(self.cache):
                 disk = self._open()
                 hits = ((key, disk.get(key)) for key in rest)
-                found.update({key: hit["value"] for key, hit in hits if hit is not None})
+                found.update({key: _held(hit)["value"] for key, hit in hits if hit is not None})
+        return found
+
+    def get_sound(self, group: Mapping[str, Any], keys: Iterable[str], sound: Callable[[str, Any], bool]) -> dict[str, Any]:
+        """``get_many``; raises StoreError where a value of the group is not what ``sound(key, value)`` says it must be."""
+        found = self.get_many(keys)
+        if wrong := sorted(key for key, value in found.items() if not sound(key, value)):
+            raise StoreError(damaged(group, wrong, len(found)))
         return found
 
     def put_many(self, group: Mapping[str, Any], values: Mapping[str, Any]) -> None:
@@ -77,10 +86,11 @@ class Store:
             disk = self._open()
             return [disk[key]["group"] for key in sorted(disk) if key.startswith("group ")]
 
-    def export(self, group: Mapping[str, Any], keys: Iterable[str] | None = None) -> Path:
+    def export(self, group: Mapping[str, Any], keys: Iterable[str] | None = None, keep: bool = False) -> Path:
         """Write a group's recorded file anew from both layers and return it; equal values give equal bytes.
 
-        `keys` limits the file to these (raises StoreError where one is in no layer); None takes all of the group.
+        `keys` limits the file to these (raises StoreError where one is in no layer); None takes all of the group. With `keep` the other rows that stand in
+        the file stay: one file may serve several purposes.
         """
         path = self.recorded / f"{group_name(group)}.jsonl"
         wanted = set(keys) if keys is not None else self._keys_of(group, path)
@@ -88,6 +98,8 @@ class Store:
         if missing := wanted - set(values):
             raise StoreError(f"{path.name}: {len(missing)} of {len(wanted)} values to record are in no layer, "
                              f"first {min(missing)[:12]}; run the reading stage live, then `make record`")
+        if keep and path.exists():
+            values = read_recorded(path)[1] | values
         with disk_errors(self.recorded):
             write_recorded(path, group, values)
         self._rows = None
@@ -116,12 +128,18 @@ class Store:
             self._disk = None
 
 
+def _held(hit: Any) -> dict[str, Any]:
+    if not isinstance(hit, dict) or "value" not in hit:
+        raise OSError(f"a stored value is a {type(hit).__name__} and not what this library writes")
+    return hit
+
+
 @contextmanager
 def disk_errors(folder: Path, mend: str = MEND) -> Iterator[None]:
     """Turn a full disk and a damaged or unwritable folder into one StoreError; `mend` says what to do about damage."""
     try:
         yield
-    except (OSError, sqlite3.Error) as error:
+    except (OSError, sqlite3.Error, zlib.error, json.JSONDecodeError, UnicodeDecodeError) as error:  # the last three: a value that is no JSON
         if getattr(error, "errno", None) == errno.ENOSPC or "is full" in str(error):
             raise StoreError(f"{folder.name}: {DISK_FULL}") from error
         raise StoreError(f"{folder.name}: cannot be used ({error}); if the folder is damaged, {mend}") from error

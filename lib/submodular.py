@@ -10,6 +10,7 @@ import numpy as np
 from lib.submodular_exact import exact
 from lib.submodular_objective import PUBLISHED_ALPHA, PUBLISHED_WEIGHTS, Objective, check_costs, objective, terms_of, value
 from lib.submodular_state import State
+from lib.whole import check_budget
 
 __all__ = ["LAZY_FROM", "PUBLISHED_ALPHA", "PUBLISHED_WEIGHTS", "TIE", "Objective", "Picks", "State", "check_costs", "exact", "fast_greedy", "gains", "greedy",
            "lazy_greedy", "objective", "terms_of", "upper_bound", "value"]
@@ -17,7 +18,7 @@ __all__ = ["LAZY_FROM", "PUBLISHED_ALPHA", "PUBLISHED_WEIGHTS", "TIE", "Objectiv
 Picks = list[tuple[int, float]]
 LAZY_FROM = 130  # candidates: below this a step costs less than what laziness saves
 MOST_STEPS = 2_000_000  # candidates x budget up to which a bound fills the budget with whole snippets
-TIE = 1e-12  # ratios nearer than this are equal: the last bits of a sum depend on the order of the candidates
+TIE = 1e-12  # gains nearer than this, relative to the largest single gain, are equal: the last bits of a sum depend on the order of the candidates
 
 
 def gains(f: Objective, chosen) -> np.ndarray:
@@ -61,19 +62,21 @@ def _climb(f: Objective, costs: np.ndarray, budget: float, exponent: float, cap:
         raise ValueError(f"the exponent of the costs must be a number of 0 or more, got {exponent}")
     if costs.shape != f.relevance.shape:
         raise ValueError(f"{len(f.relevance)} candidates need as many costs, got {costs.shape}")
+    check_budget(budget)
     state, scale, left = (start.copy() if start else State(f).renew()), costs**exponent, budget
     gain = first = state.gains()
     free, picks = costs <= left, []
+    slack = TIE * first[free].max(initial=0.0) / scale  # so that picks depend neither on the unit of the weights nor on that of the costs
     while free.any():
         if lazy and picks:
-            gain = _renewed(state, scale, free)
+            gain = _renewed(state, scale, free, slack)
         elif picks:
             gain = state.renew().gains()
-        ratio = np.where(free, gain / scale, -1.0)
-        most = ratio.max()
-        if most < 0:
+        ratio = np.where(free, gain / scale, -np.inf)
+        top = int(ratio.argmax())
+        if ratio[top] < 0:
             break
-        best = int((ratio >= most - TIE).argmax())
+        best = int((ratio + slack >= ratio[top] - slack[top]).argmax())
         picks.append((best, float(gain[best])))
         left -= costs[best]
         if cap is not None and len(picks) == cap:
@@ -85,13 +88,15 @@ def _climb(f: Objective, costs: np.ndarray, budget: float, exponent: float, cap:
     return _fallback(f, costs <= budget, first, picks)
 
 
-def _renewed(state: State, scale: np.ndarray, free: np.ndarray) -> np.ndarray:
+def _renewed(state: State, scale: np.ndarray, free: np.ndarray, slack: np.ndarray) -> np.ndarray:
     """Gains, up to date for every free candidate that could win or tie: below the best fresh ratio no stale one can, for gains only fall."""
     some = 1
     while True:
         gain = state.gains()
         ratio = np.where(free, gain / scale, -np.inf)
-        stale = np.flatnonzero(~state.fresh & (ratio >= ratio[state.fresh].max(initial=-np.inf) - 2 * TIE) & free)
+        fresh = np.where(state.fresh, ratio, -np.inf)
+        top = int(fresh.argmax())
+        stale = np.flatnonzero(~state.fresh & (ratio + 2 * slack >= fresh[top] - slack[top]) & free)
         if not len(stale):
             return gain
         state.renew(stale if len(stale) <= some else stale[np.argpartition(-ratio[stale], some - 1)[:some]])
@@ -104,8 +109,8 @@ def _fallback(f: Objective, fits: np.ndarray, first: np.ndarray, picks: Picks) -
         return picks
     single = np.where(fits, first, -1.0)
     most = single.max()
-    if most > sum(g for _, g in picks) - 1e-9 and most > value(f, [i for i, _ in picks]) + TIE:  # the sum saves the second look in most cases
-        best = int((single >= most - TIE).argmax())
+    if most * (1 + 1e-9) > sum(g for _, g in picks) and most * (1 - TIE) > value(f, [i for i, _ in picks]):  # the sum saves the second look in most cases
+        best = int((single >= most * (1 - TIE)).argmax())
         return [(best, float(single[best]))]
     return picks
 
@@ -116,6 +121,7 @@ def upper_bound(f: Objective, costs, budget: float, chosen, whole: bool = False)
     The budget is filled with parts of snippets, or, where ``whole`` and costs are whole numbers, with whole ones, which is tighter. Every order of ``chosen``
     gives a bound; the order picked is the tightest as a rule. Source: Leskovec et al. (2007), section 3.2, there at T = ``chosen`` alone.
     """
+    check_budget(budget)
     costs, state, bounds = check_costs(costs), State(f), []
     fill = _whole_fill if whole and (costs == np.floor(costs)).all() and len(costs) * budget <= MOST_STEPS else _fill
     for k in range(len(chosen) + 1):

@@ -30,7 +30,7 @@ def best_of_two(f: Objective, costs, budget: float, exponent: float = 1.0, cap: 
     """
     start = State(f).renew()
     scaled, unit = (fast_greedy(f, costs, budget, r, cap, start) for r in (exponent, 0.0))
-    return unit if value(f, [i for i, _ in unit]) > value(f, [i for i, _ in scaled]) + TIE else scaled
+    return unit if value(f, [i for i, _ in unit]) * (1 - TIE) > value(f, [i for i, _ in scaled]) else scaled
 
 
 def guarantee(exponent: float = 1.0, cap: int | None = None) -> float:

@@ -4,9 +4,10 @@ from __future__ import annotations
 import numpy as np
 
 from lib.submodular_objective import Objective, check_costs, value
+from lib.whole import check_budget
 
 MOST = 15  # candidates: 2**15 sets
-CLOSE = 1e-9  # values nearer than this to the best are compared as ``value`` makes them
+CLOSE = 1e-9  # values nearer than this to the best, relative to it, are compared as ``value`` makes them
 
 
 def exact(f: Objective, costs, budget: float) -> tuple[list[int], float]:
@@ -16,14 +17,15 @@ def exact(f: Objective, costs, budget: float) -> tuple[list[int], float]:
     >>> exact(objective([1, 9], np.zeros((2, 0)), np.eye(2), [0, 1], (1, 0, 0, 0)), [1, 10], 10)
     ([1], 0.9)
     """
+    check_budget(budget)
     costs = check_costs(costs)
     if len(costs) > MOST:
         raise ValueError(f"exact enumeration takes at most {MOST} candidates, got {len(costs)}; use greedy and its certificate")
     sets, worth = [[]], np.zeros(1)
     for chosen, values in _levels(f, costs, budget):
-        near = np.flatnonzero(values >= max(worth.max(), values.max()) - CLOSE)
+        near = np.flatnonzero(values >= max(worth.max(), values.max()) * (1 - CLOSE))
         sets, worth = sets + chosen[near].tolist(), np.append(worth, values[near])
-    close = [s for s, v in zip(sets, worth) if v >= worth.max() - CLOSE]
+    close = [s for s, v in zip(sets, worth) if v >= worth.max() * (1 - CLOSE)]
     return max(((s, value(f, s)) for s in close), key=lambda pair: pair[1])
 
 

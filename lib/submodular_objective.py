@@ -90,9 +90,9 @@ def value(f: Objective, chosen) -> float:
 
 
 def check_costs(costs) -> np.ndarray:
-    """Costs as floats; raises ValueError naming the first candidate that costs nothing."""
+    """Costs as floats; raises ValueError naming the first candidate that costs nothing, or no number of tokens."""
     costs = np.asarray(costs, float)
-    if (costs <= 0).any() or np.isnan(costs).any():
-        at = int(np.flatnonzero(~(costs > 0))[0])
+    if not ((costs > 0) & (costs < np.inf)).all():
+        at = int(np.flatnonzero(~((costs > 0) & (costs < np.inf)))[0])
         raise ValueError(f"every snippet must cost at least one token, but candidate {at} costs {costs[at]}; drop empty snippets first")
     return costs

@@ -53,7 +53,8 @@ def optimality(rows: pd.DataFrame, tier: str, resamples: int = 10_000, seed: int
 
 
 def over_sets(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
-    """The rows of several data sets, and, where there are two or more, all of them again as data set ``all``."""
-    rows = pd.concat(list(parts), ignore_index=True)
+    """The rows of several data sets, and, where there are two or more, all of them again as data set ``all``; no row without a data set."""
+    parts = list(parts)
+    rows = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=COLUMNS)
     together = rows.assign(qid=rows["dataset"] + ":" + rows["qid"], dataset="all")
     return pd.concat([rows, together], ignore_index=True) if rows["dataset"].nunique() > 1 else rows

@@ -162,13 +162,32 @@ def survival_contrasts(questions: pd.DataFrame, survived: pd.DataFrame, tier: st
 def ranker_contrasts(measured: pd.DataFrame, measure: str, tier: str, resamples: int = 10_000, seed: int = 0) -> pd.DataFrame:
     """Paired differences of one ranking measure between rankers (treatment - control), per data set and scope.
 
-    Columns: tier, dataset, scope, treatment, control, measure, delta, ci_low, ci_high, p_value, n.
+    Columns: tier, dataset, scope, treatment, control, measure, delta, ci_low, ci_high, p_value, p_holm (Holm over the pairs of one scope), n.
     """
     rows = []
     for (dataset, scope), group in measured.groupby(["dataset", "scope"]):
         wide = group.pivot(index="qid", columns="ranker", values=measure)
         pairs = list(itertools.combinations(sorted(wide.columns), 2))
         deltas = np.column_stack([wide[a] - wide[b] for a, b in pairs])
-        for (a, b), i in zip(pairs, stats.paired_cluster_bootstraps(deltas, wide.index, resamples=resamples, seed=seed)):
-            rows.append((tier, dataset, scope, a, b, measure, i.estimate, i.low, i.high, i.p_value, i.n))
-    return pd.DataFrame(rows, columns=["tier", "dataset", "scope", "treatment", "control", "measure", "delta", "ci_low", "ci_high", "p_value", "n"])
+        found = stats.paired_cluster_bootstraps(deltas, wide.index, resamples=resamples, seed=seed)
+        for (a, b), i, p in zip(pairs, found, stats.holm([i.p_value for i in found])):
+            rows.append((tier, dataset, scope, a, b, measure, i.estimate, i.low, i.high, i.p_value, p, i.n))
+    return pd.DataFrame(rows, columns=["tier", "dataset", "scope", "treatment", "control", "measure", "delta", "ci_low", "ci_high", "p_value", "p_holm", "n"])
+
+
+def scope_contrasts(measured: pd.DataFrame, measure: str, tier: str, resamples: int = 10_000, seed: int = 0) -> pd.DataFrame:
+    """Paired differences of one ranking measure between the scopes, pooled - own, a row a data set and ranker; none where one scope was ranked.
+
+    Columns: tier, dataset, ranker, measure, own, pooled (means), delta, ci_low, ci_high, p_value, p_holm (Holm over a data set's rankers), n.
+    """
+    rows = []
+    for dataset, group in measured.groupby("dataset"):
+        wide = group.pivot(index="qid", columns=["ranker", "scope"], values=measure).astype(float)
+        rankers = [r for r in dict.fromkeys(wide.columns.get_level_values(0)) if {(r, "own"), (r, "pooled")} <= set(wide.columns)]
+        if not rankers:
+            continue
+        deltas = np.column_stack([wide[r, "pooled"] - wide[r, "own"] for r in rankers])
+        found = stats.paired_cluster_bootstraps(deltas, wide.index, resamples=resamples, seed=seed)
+        for r, i, p in zip(rankers, found, stats.holm([i.p_value for i in found])):
+            rows.append((tier, dataset, r, measure, wide[r, "own"].mean(), wide[r, "pooled"].mean(), i.estimate, i.low, i.high, i.p_value, p, i.n))
+    return pd.DataFrame(rows, columns=["tier", "dataset", "ranker", "measure", "own", "pooled", "delta", "ci_low", "ci_high", "p_value", "p_holm", "n"])

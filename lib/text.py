@@ -25,6 +25,18 @@ _STOP_WORDS = """
 STOP_WORDS = frozenset(_STOP_WORDS.split())
 
 
+def encoded(told: str) -> bytes:
+    """``told`` in UTF-8; raises ValueError for half a character (a lone surrogate), which nothing can hash, store or read.
+
+    >>> encoded("eel")
+    b'eel'
+    """
+    try:
+        return told.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ValueError(f"broken Unicode, a lone surrogate at character {error.start} of {told[:60]!a}; write the character itself, in UTF-8") from error
+
+
 def normalise_answer(text: str) -> str:
     """Normalise an answer by the rule shared by SQuAD, HotpotQA, MuSiQue and 2Wiki (METRIC_CASES, "Answer scoring").
 

@@ -6,9 +6,7 @@ term, the other three terms weighted as the card's rule says, and what gains har
 """
 from __future__ import annotations
 
-import json
 import math
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,54 +14,13 @@ import numpy as np
 import pandas as pd
 
 from lib import submodular, tuned_features
-from lib.tables import ROOT
+from lib.tuned_card import CARD, TunedError, forest_of, read_card  # noqa: F401 - one name, lib.tuned, for the whole subject
+from lib.whole import is_number
 
 if TYPE_CHECKING:
-    from lib.packers import Candidates, Picks
+    from lib.candidates import Candidates, Picks
 
-CARD = ROOT / "data" / "results" / "models" / "tuned.json"
-MEND = ("restore it with `git checkout -- data/results/models/tuned.json`, or run `python -m lib.train_tuned` (training files in data/raw/train, "
-        "see data/raw/README.md)")
-NODES = ("feature", "threshold", "left", "right", "value")
 COLUMNS = ("title", "text", "doc_id", "doc_rank", "position", "n_tokens")
-
-
-class TunedError(ValueError):
-    """The card of ``tuned`` is missing, damaged, or made for other features; the message names the mend."""
-
-
-@lru_cache(maxsize=4)
-def read_card(path: Path = CARD) -> dict[str, Any]:
-    """The card with its trees as arrays; raises TunedError where it is missing, damaged or made for other features."""
-    try:
-        card = json.loads(path.read_text(encoding="utf-8"))
-        made_for, rule = card["schema"], {k: card["rule"][k] for k in ("weights", "exponent", "floor")}
-        forest = forest_of(card)
-    except FileNotFoundError as error:
-        raise TunedError(f"{path.name}, the card of the learned packer, is not there; {MEND}") from error
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
-        raise TunedError(f"{path.name} is no card of the learned packer ({error!r}); {MEND}") from error
-    if made_for != tuned_features.schema():
-        raise TunedError(f"{path.name} was learned on other features (schema {made_for}, the library's is {tuned_features.schema()}); {MEND}")
-    return {**card, "forest": forest, "rule": rule}
-
-
-def forest_of(card: dict[str, Any]) -> dict[str, Any]:
-    """All trees of a card as one array of nodes, with the roots, the greatest depth and the prior; a leaf points at itself."""
-    trees = [{k: np.asarray(tree[k], int if k in ("feature", "left", "right") else float) for k in NODES} for tree in card["trees"]]
-    roots = np.cumsum([0, *(len(t["value"]) for t in trees)])[:-1]
-    joined = {k: np.concatenate([t[k] for t in trees]) for k in NODES}
-    own = np.arange(len(joined["value"]))
-    start = np.repeat(roots, [len(t["value"]) for t in trees])
-    for side in ("left", "right"):
-        joined[side] = np.where(joined[side] < 0, own, joined[side] + start)
-    joined["feature"] = np.maximum(joined["feature"], 0)
-    depth, reached = 0, np.unique(roots)
-    while (joined["left"][reached] != reached).any():  # a damaged card could point in circles
-        reached, depth = np.unique(np.concatenate([joined["left"][reached], joined["right"][reached]])), depth + 1
-        if depth > 64:
-            raise ValueError("a tree of the card points in circles")
-    return joined | {"roots": roots, "depth": depth, "prior": float(card["prior"])}
 
 
 def forest_chances(forest: dict[str, Any], x: np.ndarray) -> np.ndarray:
@@ -80,14 +37,14 @@ def chances(question: str, rows: pd.DataFrame, vectors: np.ndarray, asked: np.nd
     """The chance that each snippet of ``rows`` holds the question's answer, (n,) in (0, 1), order of ``rows`` kept.
 
     ``rows``: one question's candidates with title, text, doc_id, doc_rank, position and n_tokens; ``vectors`` (n, d) and ``asked`` (d,) unit
-    vectors. Raises TunedError for the card, ValueError for a question that is no text, missing columns, and vectors that do not fit.
+    vectors. Raises TunedError for the card, ValueError for a question or snippet that is no text, missing columns or numbers, and vectors that do not fit.
     """
-    spoken = isinstance(question, str)
-    if not spoken:
+    if not isinstance(question, str):
         raise ValueError(f"a question must be text, got {type(question).__name__} {question!r}; mend the questions table")
     lacking = [c for c in COLUMNS if c not in rows]
     if lacking:
         raise ValueError(f"chances need the candidates' columns {', '.join(COLUMNS)}; {', '.join(lacking)} not there (titles come from table documents)")
+    _check_rows(rows)
     if np.shape(vectors)[:1] != (len(rows),) or (len(rows) and np.shape(asked) != np.shape(vectors)[1:]):
         raise ValueError(f"{len(rows)} snippets need as many vectors and one of the question, of equal length; got {np.shape(vectors)} and {np.shape(asked)}")
     if len(rows) and not (np.isfinite(vectors).all() and np.isfinite(asked).all()):
@@ -96,6 +53,16 @@ def chances(question: str, rows: pd.DataFrame, vectors: np.ndarray, asked: np.nd
     order = np.lexsort((rows["text"].to_numpy(str), rows["position"], rows["doc_rank"]))  # equal values are broken by place: in one order
     found[order] = forest_chances(forest, tuned_features.matrix(question, rows.iloc[order], np.asarray(vectors)[order], asked))
     return found
+
+
+def _check_rows(rows: pd.DataFrame) -> None:
+    """Raise ValueError for the first candidate without text, document, rank, position or length; a title may be missing."""
+    sound = {"text": [isinstance(t, str) for t in rows["text"]], "doc_id": rows["doc_id"].notna()}
+    sound |= {c: [is_number(x, 0) for x in rows[c]] for c in ("doc_rank", "position", "n_tokens")}
+    for column, right in sound.items():
+        if not (right := np.asarray(right, bool)).all():
+            at = int(np.flatnonzero(~right)[0])
+            raise ValueError(f"candidate {at} of {len(rows)} has {rows[column].iloc[at]!r} for {column}; mend the snippets table (run notebook 02 again)")
 
 
 def tuned(c: Candidates, budget: float, weights: tuple[float, ...] | None = None, exponent: float | None = None, floor: float | None = None) -> Picks:

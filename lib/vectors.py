@@ -13,13 +13,16 @@ import numpy as np
 from lib.encoders import Encoder
 from lib.store import StoreError, disk_errors
 from lib.tables import ROOT
+from lib.text import encoded
+from lib.whole import check_whole
 
 DIMENSIONS = 320  # document 000, section 5: vectors truncated to 320 dimensions
 CACHE = ROOT / "data" / "cache" / "vectors"
 
 
 def truncate(vectors: np.ndarray, dimensions: int = DIMENSIONS) -> np.ndarray:
-    """The first ``dimensions`` coordinates, renormalised to length 1; raises ValueError for a vector with NaN or infinity."""
+    """The first ``dimensions`` coordinates, renormalised to length 1; raises ValueError for a vector with NaN or infinity, and for no whole number."""
+    check_whole("dimensions", dimensions, 1)
     short = np.asarray(vectors, np.float32)[:, :dimensions]
     if not np.isfinite(short).all():
         at = int(np.flatnonzero(~np.isfinite(short).all(axis=1))[0])
@@ -38,13 +41,13 @@ def embed(texts: Sequence[str], encoder: Encoder, cache: Path | None = CACHE, ba
 def remembered(texts: Sequence[str], encoder: Any, cache: Path | None = CACHE, batch: int = 256) -> list[np.ndarray]:
     """What ``encoder`` makes of each text (1-d float32), each distinct text encoded once ever: saved after every batch, so a killed run resumes.
 
-    Raises StoreError for a full disk or a damaged ``cache``. Batches depend neither on the order of ``texts`` nor on when a run was killed, since an
-    encoder's last bits follow its batch.
+    Raises StoreError for a full disk or a damaged ``cache``, ValueError for half a character. Batches depend neither on the order of ``texts`` nor on when
+    a run was killed, since an encoder's last bits follow its batch.
     """
     from diskcache import Cache
     from tqdm.auto import tqdm
 
-    keys = [hashlib.sha256(f"{encoder.name}\n{t}".encode()).hexdigest() for t in texts]
+    keys = [hashlib.sha256(encoded(f"{encoder.name}\n{t}")).hexdigest() for t in texts]
     known: dict[str, np.ndarray] = {}
     guard = _cache_errors(cache)
     with guard():

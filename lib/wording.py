@@ -65,28 +65,50 @@ def contrast(row, metric: str) -> str:
             f"[{100 * row.ci_low:+.1f}, {100 * row.ci_high:+.1f}], n = {row.n}")
 
 
-def survival_answer(table, budget: int) -> str:
-    """What survives at ``budget``, from the packing table (half all), a sentence a data set."""
+def survival_answer(table, budget: int, versus=None) -> str:
+    """What survives at ``budget``, from the packing table (half all), a sentence a data set: shares with their intervals, and with ``versus``
+    (``summaries.survival_contrasts``) the paired difference of submodular and naive packing."""
     out = []
     for dataset, rows in table.groupby("dataset"):
-        kept = rows[rows["measure"] == "answer_in_context_defined"].dropna(subset=["estimate"]).set_index("policy")["estimate"]
-        pool = rows[(rows["measure"] == "answer_in_pool") & (rows["policy"] != "gold")]["estimate"].dropna()
+        kept = rows[rows["measure"] == "answer_in_context_defined"].dropna(subset=["estimate"]).set_index("policy")
+        pool = rows[(rows["measure"] == "answer_in_pool") & (rows["policy"] != "gold")].dropna(subset=["estimate"])
         if kept.empty or pool.empty:
             out.append(f"On {named(dataset)} no question has an answer whose survival is defined.")
-        elif not pool.iloc[0]:
+        elif not pool["estimate"].iloc[0]:
             out.append(f"On {named(dataset)} no answer was retrieved, so none could survive.")
         else:
-            out.append(_survived(named(dataset), kept, pool.iloc[0], budget))
+            out.append(_survived(named(dataset), kept, pool.iloc[0], budget) + _paired(versus, dataset, budget))
     return " ".join(out)
 
 
-def _survived(dataset: str, kept, pool: float, budget: int) -> str:
-    shown = compared(list(kept.index))
-    best, first = kept[shown].idxmax(), [p for p in ("submod", "naive") if p in shown] or shown[:1]
-    said = ", ".join(f"{percent(kept[p] / pool)} {'still have it ' if p == first[0] else ''}after {NAMES[p]}" + (f" into {budget} tokens" if p == first[0] else "")
-                     for p in first)
-    ahead = f" (best kept: {NAMES[best]}, {percent(kept[best] / pool)})" if kept[best] > kept[first].max() else ""
-    return f"On {dataset} the answer was retrieved for {percent(pool)} of the span questions, and of those {said}{ahead}."
+def _survived(dataset: str, kept, pool, budget: int) -> str:
+    shown, share = compared(list(kept.index)), kept["estimate"]
+    best, first = share[shown].idxmax(), [p for p in ("submod", "naive") if p in shown] or shown[:1]
+    said = " and ".join(f"{_share(kept.loc[p])}{' of the questions still have it ' if p == first[0] else ' '}after {NAMES[p]}"
+                        + (f" into {budget} tokens" if p == first[0] else "") + f" ({percent(share[p] / pool['estimate'])} of those retrieved)" for p in first)
+    ahead = f" (most after {NAMES[best]}, {_share(kept.loc[best])})" if share[best] > share[first].max() else ""
+    counted = f"{int(kept['n'].max()):,} span questions" if "n" in kept else "span questions"
+    return f"On {dataset} ({counted}) the answer was retrieved for {_share(pool)}; {said}{ahead}."
+
+
+def _share(row) -> str:
+    """46 % [39, 53], without the interval where the table has none."""
+    known = "ci_low" in row and row["ci_low"] == row["ci_low"]
+    return percent(row["estimate"]) + (f" [{100 * row['ci_low']:.0f}, {100 * row['ci_high']:.0f}]" if known else "")
+
+
+def _paired(versus, dataset: str, budget: int) -> str:
+    """The paired difference of submodular and naive packing as a sentence; empty where it was not tested."""
+    if versus is None:
+        return ""
+    rows = versus[(versus["dataset"] == dataset) & (versus["budget"] == budget) & (versus["half"] == "all") & (versus["metric"] == "answer_in_context_defined")
+                  & (versus["treatment"] == "submod") & (versus["control"] == "naive")].dropna(subset=["ci_low"])
+    if rows.empty:
+        return ""
+    row = rows.iloc[0]
+    said = {"wins": "is ahead", "loses": "is behind", "is undecided": "cannot be told from it"}[verdict(row["ci_low"], row["ci_high"])]
+    interval = f"[{100 * row['ci_low']:+.1f}, {100 * row['ci_high']:+.1f}]"
+    return f" Question by question submodular packing is {points(row['delta'])} {interval} from naive packing and {said}."
 
 
 SEEN = {"closed_book": "closed book", "naive": "on naively packed contexts", "submod": "on submodularly packed ones", "gold": "when only gold passages are packed"}
@@ -103,13 +125,17 @@ def reading_answer(table, reader: str) -> str:
     return " ".join(out)
 
 
-def retrieval_answer(table) -> str:
-    """all_gold_at_5 of the dense list in the scopes that were ranked, a sentence a data set."""
+def retrieval_answer(table, between=None) -> str:
+    """all_gold_at_5 of the dense list in the scopes that were ranked, with intervals, a sentence a data set; with ``between``
+    (``summaries.scope_contrasts``) also the paired difference of the scopes."""
     searched = {"own": "it searches the question's own paragraphs", "pooled": "it searches all passages"}
     out = []
     for dataset, rows in table[table["ranker"] == "dense"].groupby("dataset"):
         found = rows.dropna(subset=["estimate"]).set_index("scope")
-        said = [f"for {percent(found['estimate'][s])}{f' of {found.n.iloc[0]:.0f} questions' if s == found.index[0] else ''} when {searched[s]}" for s in found.index]
-        out.append(f"On {named(dataset)} a dense top 5 holds every gold passage {', and '.join(said)}." if said else
+        said = [f"for {_share(found.loc[s])}{f' of {found.n.iloc[0]:.0f} questions' if s == found.index[0] else ''} when {searched[s]}" for s in found.index]
+        told = between[(between["dataset"] == dataset) & (between["ranker"] == "dense")].dropna(subset=["ci_low"]) if between is not None else rows[:0]
+        apart = "".join(f" (difference {points(r['delta'])} [{100 * r['ci_low']:+.1f}, {100 * r['ci_high']:+.1f}], question by question)"
+                        for _, r in told.iterrows())
+        out.append(f"On {named(dataset)} a dense top 5 holds every gold passage {', and '.join(said)}{apart}." if said else
                    f"On {named(dataset)} no question has gold passages: what was retrieved cannot be scored.")
     return " ".join(out)

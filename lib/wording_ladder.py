@@ -101,3 +101,33 @@ def suspicion(table: pd.DataFrame) -> str:
         form = [f"{name} {by.loc[q, 'estimate']:+.2f}" for q, name in shown.items()]
         out.append(f"On {named(dataset)} F1 of {reader} {precision} against {against} is {way} ({points(f1['estimate'])}; {', '.join(form)}).")
     return " ".join(out) or "One size was read: there is no larger reader to compare."
+
+
+def partners_told(partners: pd.DataFrame) -> str:
+    """What the verdicts on document 000's figures mean: judged on its own data set, or only set beside a stand-in corpus, where nothing can reproduce.
+
+    ``partners``: the table ladder_partners. Of differences between packers also how many have the published sign; Markdown points.
+    """
+    judged = partners["verdict"].isin(["reproduced", "differs", "inconclusive"])
+    stand_in = partners["note"].fillna("").str.contains("a stand-in for")
+    out = []
+    for said, rows in (("on the published data set", partners[judged & ~stand_in]), ("on a corpus that stands in for it", partners[judged & stand_in])):
+        if len(rows):
+            counts = rows["verdict"].value_counts()
+            kinds = (("reproduced", "inside our interval"), ("differs", "outside"), ("inconclusive", "undecided"))
+            told = listed([f"{counts[v]} {word}" for v, word in kinds if v in counts])
+            warning = (". The questions and passages are others, so *differs* says that the corpora differ, not that a figure failed to reproduce"
+                       if "stands in" in said else "")
+            out.append(f"{len(rows)} figures that need no reader, or the reader that was run, stand beside ours {said}: {told}{warning}.")
+    signs = partners[partners["claim"].str.contains("minus")].dropna(subset=["ours", "ci_low"])
+    if len(signs):
+        same = signs["ours"] * signs["published"] > 0
+        clear = (signs["ci_low"] > 0) | (signs["ci_high"] < 0)
+        out.append(f"Of {len(signs)} published differences between packers with a partner here, ours has the same sign for {int(same.sum())}, "
+                   f"with an interval clear of 0 for {int((same & clear).sum())} of these; "
+                   "other readers or questions read them, so sign and size are all that can be compared.")
+    rest = {v: int((partners["verdict"] == v).sum()) for v in ("other reader", "not run")}
+    if any(rest.values()):
+        out.append(f"{rest['other reader']} figures need a reader that was not run and stand beside the nearest of our rungs, unjudged; "
+                   f"{rest['not run']} have no partner.")
+    return "\n".join(f"- {line}" for line in out)

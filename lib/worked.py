@@ -5,9 +5,19 @@ import pandas as pd
 
 from lib import evidence, packers, retrieval, submodular, survival, wording
 
+SHOWN = {"ondrell": "cl-q03"}  # the sample corpus's question of all notebooks: the one on which the packers of notebook 02 part
+
+
+def shown_question(questions: pd.DataFrame) -> pd.Series:
+    """The question that a notebook follows before any packer has run: the one of ``SHOWN``, else that of ``chain_question``."""
+    named = [qid == SHOWN.get(dataset) for dataset, qid in zip(questions["dataset"], questions["qid"])]
+    return questions[named].iloc[0] if any(named) else chain_question(questions)
+
 
 def chain_question(questions: pd.DataFrame) -> pd.Series:
-    """The first question of two or more hops; where there is none the first with gold, else the first."""
+    """The first question of two or more hops; where there is none the first with gold, else the first. Raises ValueError without a question."""
+    if questions.empty:
+        raise ValueError("there is no question to show: table questions holds no row; mend sources and run notebook 01 again")
     hops = questions["n_hops"].astype("Float64").fillna(0)
     best = next(kept for kept in (questions[hops >= 2], questions[hops >= 1], questions) if len(kept))
     return best.iloc[0]
@@ -31,12 +41,13 @@ def example_rows(question: pd.Series, candidates: pd.DataFrame, documents: pd.Da
 
 
 def steps(c: packers.Candidates, picks: packers.Picks) -> pd.DataFrame:
-    """The submodular packer at work: after each pick the four terms, F, and the tokens spent."""
+    """The submodular packer at work: after each pick its gain, the tokens spent, the four terms and F."""
     f, chosen = packers.objective(c), [i for i, _ in picks]
     names = ["relevance", "query coverage", "saturated coverage", "document diversity"]
-    rows = [{"picked": c.ids[i], "costs": int(c.costs[i]), "tokens so far": int(c.costs[chosen[:k]].sum()), "gain per token": picks[k - 1][1] / c.costs[i], **dict(zip(names, submodular.terms_of(f, chosen[:k]))),
+    rows = [{"picked": c.ids[i], "costs": int(c.costs[i]), "tokens so far": int(c.costs[chosen[:k]].sum()),
+             "gain per 100 tokens": 100 * picks[k - 1][1] / c.costs[i], **dict(zip(names, submodular.terms_of(f, chosen[:k]))),
              "F": submodular.value(f, chosen[:k])} for k, i in enumerate(chosen, 1)]
-    return pd.DataFrame(rows, columns=["picked", "costs", "tokens so far", "gain per token", *names, "F"])
+    return pd.DataFrame(rows, columns=["picked", "costs", "tokens so far", "gain per 100 tokens", *names, "F"])
 
 
 def alone(survived: pd.DataFrame, policies: list[str], budget: int) -> pd.DataFrame:

@@ -3,8 +3,7 @@ from __future__ import annotations
 
 from numbers import Real
 
-import numpy as np
-
+from lib.whole import check_whole
 from lib.worlds_chains import MOST_HOPS
 from lib.worlds_kinds import KINDS
 from lib.worlds_text import PARAPHRASED, POSITIONS
@@ -41,12 +40,6 @@ def check_size(n_questions: object, seed: object, documents: object) -> None:
     check_whole("documents", documents, LEAST)
     if documents % len(KINDS):
         raise ValueError(f"documents must be a multiple of {len(KINDS)}, as many of each kind, got {documents}; take {documents + -documents % len(KINDS)}")
-
-
-def check_whole(name: str, value: object, least: int, most: int | None = None) -> None:
-    """Raise ValueError unless ``value`` is a whole number within its limits."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least or (most is not None and value > most):
-        raise ValueError(f"{name} must be a whole number {f'from {least} to {most}' if most else f'of {least} or more'}, got {value!r}")
 
 
 def world_name(hops: int, surfacing: float, redundancy: float = 0.0, position: str = "drawn", paraphrase: float = PARAPHRASED) -> str:

@@ -4,6 +4,7 @@ from itertools import pairwise
 import pandas as pd
 import pytest
 from ace_world import TEXTS, Rules, documents
+from diskcache import Cache, JSONDisk
 
 from lib import ace_claims, ace_parse, text, weights
 from lib.store import StoreError
@@ -119,3 +120,18 @@ def test_a_parse_does_not_depend_on_what_was_parsed_before(spacy_parser):
     world = ace_claims.passages(rows, one)
     assert ace_claims.snippet(world["vane"], 1).endswith("in 1702. She drew the Old Bridge of Tollwick.")
     assert world["vane"].claims[3].kind == "alias" and world["vane"].claims[3].introduced_by == 0
+
+
+@pytest.mark.parametrize("wrong", [None, [], {"claims": []}, {"claims": [], "names": [[0, 10**6, "ORG"]]}, {"claims": [[0, 4, "verb", 0, 3]], "names": []},
+                                   {"claims": [[5, 4, "name", 0, 3]], "names": []}, {"claims": [[0, 4, "name"]], "names": []},
+                                   {"claims": [[0, 4, "name", 0, 1.5]], "names": []}, {"claims": "none", "names": []}, {"claims": [], "names": [[0, 3, None]]}])
+def test_a_stored_parse_that_is_none_of_its_passage_is_one_error_with_the_mend(tmp_path, wrong):
+    rows = documents()
+    keys = ace_parse.keys(rows, Rules())
+    with pytest.raises(StoreError, match=r"parse-en_core_web_sm-.*1 of 1 stored values are damaged.*restore data/sample/recorded/parse-.*jsonl"):
+        ace_parse.parses(rows, Rules(), None, {keys[0]: wrong})
+    ace_parse.parses(rows, Rules(), tmp_path)
+    with Cache(str(tmp_path), disk=JSONDisk) as cache:
+        cache[keys[1]] = wrong
+    with pytest.raises(StoreError, match="stored parses are damaged.*delete data/cache/parses"):
+        ace_parse.parses(rows, Rules(), tmp_path)

@@ -146,7 +146,7 @@ def test_a_block_sweeps_only_the_sets_it_names():
 
 def test_nothing_to_sweep_gives_empty_tables_that_flow_on():
     asked, packs, snippets, contexts = packed(TEXTS)
-    sweep, orders = scope_reads.to_read(asked, packs, snippets, contexts, MAIN, [999], [], {"other": 0})
+    sweep, orders = scope_reads.to_read(asked, packs, snippets, contexts, MAIN, [999], [], {"hotpotqa": 0})
     assert sweep.empty and orders.empty and scope_reads.together(sweep, orders).empty
     rows = budget_shape.read_rows(sweep, pd.DataFrame(columns=list(tables.TABLES["answers"].columns)))
     assert budget_shape.budget_shape(rows, PAIR, ["f1"], "t").empty and scope_partners.levels(rows, "t").empty
@@ -216,3 +216,23 @@ def test_the_factorial_of_a_run_and_of_one_without_a_graph():
     none = scope_graph.table(asked, rows, outcomes(rows, asked), {}, 160, "t")
     assert none.empty and list(none) == factorial.FACTORIAL and scope_graph.substitutes(none) == "graph evidence was not packed in this run"
     assert scope_graph.headroom(rows, {}, 160).empty and scope_graph.headroom(rows, packs, 160)["oracle"].iloc[0] >= 0.3
+
+
+@pytest.mark.parametrize("lost", [["last"], ["first", "middle"], ["middle"]])
+def test_a_place_that_was_not_read_gives_rows_of_nothing_and_leaves_the_others(lost):
+    rows = read_in_order({"first": 0.8, "middle": 0.5, "last": 0.8})
+    whole, part = (context_order.order(r, "t", resamples=100) for r in (rows, rows[~rows["place"].isin(lost)]))
+    touched = part["treatment"].isin(lost) | part["control"].isin(lost)
+    assert len(part) == len(whole) == 6 and part.loc[touched, ["delta", "ci_low", "p_value"]].isna().all(axis=None)
+    pd.testing.assert_frame_equal(part[~touched].drop(columns="p_holm"), whole[~touched].drop(columns="p_holm"))
+    level, there = (context_order.means(r, "t", 100) for r in (rows[~rows["place"].isin(lost)], rows))
+    assert level.loc[level["place"].isin(lost), "estimate"].isna().all() and (level.loc[level["place"].isin(lost), "n"] == 0).all()
+    pd.testing.assert_frame_equal(level[~level["place"].isin(lost)], there[~there["place"].isin(lost)])
+
+
+@pytest.mark.parametrize("wrong", [-1, {"d": -1}, {"d": 1.5}, 2.5, True, "all"])
+def test_a_wrong_number_of_swept_questions_is_called_by_its_name(wrong):
+    with pytest.raises(ValueError, match="^sweep_questions must be"):
+        scope_reads.chosen(questions(3), wrong)
+    with pytest.raises(ValueError, match="sweep_questions names .'hotptqa'., and there is no data set of that name"):
+        scope_reads.chosen(questions(3), {"hotptqa": 10})

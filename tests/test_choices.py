@@ -50,3 +50,26 @@ def test_moves_without_other_settings_or_without_some_packers():
     tried = choices.choices(table[table["policy"].isin(["naive", "mmr"])], pack_id(setting()), 160)
     assert list(choices.moves(tried, [setting(depth=10)], setting(), "gold_coverage")) == ["naive", "mmr"]
     assert choices.moves(tried, [], setting(), "gold_coverage").empty
+
+
+def kept(pack: str, policy: str, values, dataset: str = "own_x", tokens: float = 150.0) -> pd.DataFrame:
+    return pd.DataFrame({"dataset": dataset, "qid": [f"q{i:02}" for i in range(len(values))], "pack_id": pack, "policy": policy, "budget": 160, "answer_in_context": values,
+                         "answer_defined": True, "gold_coverage": 1.0, "n_tokens": tokens})
+
+
+def test_shifts_are_paired_differences_and_equal_packs_share_a_row():
+    from lib.packing import pack_id, setting
+
+    main, deep, deeper, both = setting(), setting(depth=10), setting(depth=20), setting(depth=10, scope="pooled")
+    plain = [0, 1] * 10
+    better = [1] * 20
+    rows = pd.concat([kept(pack_id(s), p, v) for p in ("naive", "submod") for s, v in ((main, plain), (deep, better), (deeper, better), (both, plain))])
+    found = choices.shifts(rows.sample(frac=1, random_state=0), [deep, deeper, both], main, 160, resamples=500)
+    assert found["change"].tolist() == ["depth = 10; depth = 20"] * 2 + ["scope = pooled, depth = 10"] * 2 and found["changes"].tolist() == [1, 1, 2, 2]
+    up = found[found["changes"] == 1]
+    assert (up["delta"] == 0.5).all() and (up["ci_low"] > 0).all() and (found["n"] == 20).all() and (found["p_holm"] >= found["p_value"]).all()
+    assert (found[found["changes"] == 2][["delta", "ci_low", "ci_high"]] == 0).all(axis=None)
+    moved = choices.shifts(pd.concat([rows, kept(pack_id(deeper), "naive", better, tokens=99.0)]).drop_duplicates(["qid", "pack_id", "policy"], keep="last"),
+                           [deep, deeper], main, 160, resamples=100)
+    assert moved["change"].nunique() == 2, "other packs are other rows, though they keep the same answers"
+    assert choices.shifts(rows, [], main, 160).empty and choices.shifts(rows.assign(answer_defined=False), [deep], main, 160)["delta"].isna().all()

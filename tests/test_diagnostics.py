@@ -4,7 +4,7 @@ import hashlib
 import pandas as pd
 import pytest
 
-from lib import diagnostics, tables
+from lib import diagnostics, packing, settings, tables
 from lib.diagnostics import CLOSED_BOOK, PACK_KEY, closed_book_rows, join, oracle, retrieved_measures, snippet_lists, survive
 
 QUESTIONS = pd.DataFrame({
@@ -187,3 +187,18 @@ def test_the_oracle_is_at_least_every_policy_and_chooses_within_reader_and_budge
 def test_answers_within_looks_at_each_questions_own_texts():
     found = diagnostics.answers_within(QUESTIONS, {("d", "q1"): ["New", "York"], ("d", "q3"): ["in Oslo"], ("other", "q1"): ["New York"]})
     assert found.to_dict() == {("d", "q1"): 0, ("d", "q2"): 0, ("d", "q3"): 1}
+
+
+def test_no_torn_question_among_none():
+    read = pd.DataFrame({"dataset": ["d"], "qid": ["q"], "policy": ["naive"], "answer_in_context": [1], "f1": [1.0], "gold_coverage": [1.0]})
+    assert len(diagnostics.torn_question(read, ["naive"])) == 1
+    with pytest.raises(ValueError, match=r"no question was read under any of mmr; policies of these rows are \['naive'\]"):
+        diagnostics.torn_question(read, ["mmr"])
+
+
+def test_graph_packs_are_told_by_their_name_and_a_table_that_says_otherwise_is_refused():
+    made = [settings.setting(), settings.setting(representation="ace"), settings.setting(ranker="my.ace")]
+    table, rows = packing.settings_rows(made), pd.DataFrame({"pack_id": ["own-dense-5.ace", "own-dense-5.chunk", "own-my.ace-5.chunk", "none"]})
+    assert diagnostics.on_graph(rows, table).tolist() == [True, False, False, False] == diagnostics.on_graph(rows, table[:0]).tolist()
+    with pytest.raises(ValueError, match="pack 'own-dense-5.ace' is named for another representation than table settings has"):
+        diagnostics.on_graph(rows, table.assign(settings=table["settings"].str.replace('"ace"', '"chunk"')))

@@ -2,21 +2,15 @@
 import numpy as np
 import pandas as pd
 import pytest
-from small_world import words
 from test_dials_stream import POLICIES, Words
 
-from lib import claims, dials, dials_ends, dials_stream, dials_table, dials_words, evidence, stats, tables
+from lib import claims, dials, dials_ends, dials_plan, dials_table, dials_words, stats, tables
 
 PLAN = claims.plan()["worlds"]
 FEW = {**PLAN, "seed": 5, "questions": 60, "documents": 120, "dials": {"surfacing": [0.0, 1.0], "position": ["early", "middle", "late"]}}
 
 
-@pytest.fixture(autouse=True)
-def counting_words(monkeypatch):
-    monkeypatch.setattr(evidence, "budget_tokenizer", lambda name: words)
-    dials_stream._laid.cache_clear()
-    yield
-    dials_stream._laid.cache_clear()
+pytestmark = pytest.mark.usefixtures("counting_words")
 
 
 # the table
@@ -122,6 +116,47 @@ def test_a_plan_that_no_world_can_have_is_one_clear_error(change, said):
         dials_table.sweep({**FEW, **change}, "sample", questions=5, encoder=Words())
     with pytest.raises(ValueError, match="lacks seed"):
         dials.points({k: v for k, v in PLAN.items() if k != "seed"})
+
+
+BLOCK = {"policy": "tuned", "contrast": ["tuned", "submod"]}
+
+
+@pytest.mark.parametrize("change, said", [
+    ({"metrik": "f1"}, "has metrik, which nothing looks at; there are seed, questions"), ({"metric": "f1"}, "metric must be one of answer_in_context_defined"),
+    ({"contrasts": [["submod", "mmr"]]}, "contrasts names 'mmr', which is not packed: policies are submod, focused, naive, topk"),
+    ({"contrasts": [["submod"]]}, "contrasts must be pairs of two packers"), ({"contrasts": [["submod", "submod"]]}, "contrasts must be pairs"),
+    ({"pool": {**PLAN["pool"], "ranker": "bm25"}}, "a world knows no other"), ({"pool": {**PLAN["pool"], "rank": 3}}, "pool must be a block of"),
+    ({"pool": {**PLAN["pool"], "depth": 0}}, "depth of pool must be a whole number"),
+    ({"joins": {**BLOCK, "contrast": ["tuned", "mmr"]}}, "contrast of joins names 'mmr', which is not packed"),
+    ({"joins": {"policy": "tuned"}}, "joins must be a block of policy, contrast")])
+def test_a_plan_that_names_what_is_not_packed_or_looked_at_is_one_clear_error(change, said):
+    with pytest.raises(ValueError, match=f"{said}.*data/published/plan.yaml" if "data" not in said else said):
+        dials_table.sweep({**FEW, **change}, "sample", questions=5, encoder=Words(), chance=lambda *a: np.zeros(len(a[1])))
+
+
+def test_the_frozen_plan_is_accepted_whole_and_each_of_its_keys_is_known():
+    dials_plan.check_plan(PLAN, joined=True)
+    dials_plan.check_ends(PLAN)
+    assert set(PLAN) == {*dials_plan.KEYS, *dials_plan.ALSO, *dials_plan.SAID}
+    dials_plan.check_plan({k: v for k, v in PLAN.items() if k not in ("joins", "ends", "trend")})
+
+
+@pytest.mark.parametrize("ends, said", [({"policies": ["submod"]}, "contrasts names 'focused', which is not packed: policies of ends are submod"),
+                                        ({"metric": "f2"}, "metric of ends must be f1 or em"), ({"questions": -3}, "questions of ends must be a whole number")])
+def test_the_ends_read_both_arms_of_the_first_contrast(ends, said):
+    with pytest.raises(ValueError, match=said):
+        dials_ends.ends({**FEW, "ends": {**PLAN["ends"], **ends}}, questions=5, encoder=Words())
+
+
+@pytest.mark.parametrize("wrong, said", [({"questions": -1}, "world_questions must be a whole number of 0 or more"), ({"questions": 2.0}, "world_questions"),
+                                         ({"questions": True}, "world_questions"), ({"questions": 5, "workers": 0}, "world_workers must be"),
+                                         ({"questions": 0, "workers": "2"}, "world_workers must be a whole number of 1 or more")])
+def test_an_error_names_the_parameter_that_is_wrong(wrong, said):
+    with pytest.raises(ValueError, match=f"{said}.*params.yaml"):
+        dials_table.sweep(FEW, "sample", encoder=Words(), **wrong)
+    if "workers" not in wrong:
+        with pytest.raises(ValueError, match=said):
+            dials_ends.ends(FEW, **wrong)
 
 
 def test_no_question_gives_the_tables_without_a_row():

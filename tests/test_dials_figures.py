@@ -3,7 +3,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lib import charts, claims, dials, dials_table
+from lib import chart_words, charts, claims, dials, dials_table, dials_words
 from lib.figures_dials import dial_contrasts, dial_levels
 
 PLAN = claims.plan()["worlds"]
@@ -77,3 +77,25 @@ def test_twins_are_refused_and_a_table_without_an_interval_has_nothing_to_draw()
 
 def test_levels_say_where_retrieval_moves():
     assert title(dial_levels(RISING))[0].startswith("Retrieval moves most along surfacing")
+
+
+def test_the_table_of_turns_says_what_the_sentences_say():
+    rows = dials_words.turned(RISING)
+    assert len(rows) == len(dials_words.said(RISING)) and set(rows["dial"]) == {"surfacing"}
+    one = rows[(rows["treatment"] == "submod") & (rows["control"] == "focused")].iloc[0]
+    ends = RISING[(RISING["treatment"] == "submod") & (RISING["control"] == "focused") & (RISING["measure"] == PLAN["metric"])].set_index("end")
+    assert one["low"] == pytest.approx(100 * ends.loc["low", "estimate"]) and one["high"] == pytest.approx(100 * ends.loc["high", "estimate"])
+    assert one["ci_low"] <= one["change"] <= one["ci_high"] and dials_words.turned(RISING.iloc[:0]).empty
+
+
+def test_another_packers_contrasts_do_not_speak_for_the_first():
+    other = RISING[RISING["control"] == "naive"].assign(treatment="tuned", control="submod")
+    head, below = title(dial_contrasts(pd.concat([RISING, other], ignore_index=True), 0.02))
+    assert head == title(dial_contrasts(RISING, 0.02))[0] and "over submod" not in below
+
+
+def test_the_levels_title_has_its_numbers():
+    kept = RISING[(RISING["treatment"] == "submod") & (RISING["control"] == "none") & (RISING["measure"] == PLAN["metric"])].set_index("end")["estimate"]
+    said = title(dial_levels(RISING))[0].replace(chart_words.GAP, " ")
+    assert "Retrieval moves most along surfacing (100 % to 100 %)" in said
+    assert f"submod moves most along surfacing ({100 * kept['low']:.0f} % to {100 * kept['high']:.0f} %)" in said

@@ -2,7 +2,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from small_world import merging, words
+from small_world import merging
 from test_worlds import Words
 
 from lib import dials_checks, dials_passages, dials_stream, evidence, packing, retrieval, stats, worlds
@@ -11,12 +11,7 @@ from lib.text import normalise_answer
 POLICIES = ["submod", "focused", "naive", "topk"]
 
 
-@pytest.fixture(autouse=True)
-def counting_words(monkeypatch):
-    monkeypatch.setattr(evidence, "budget_tokenizer", lambda name: words)
-    dials_stream._laid.cache_clear()
-    yield
-    dials_stream._laid.cache_clear()
+pytestmark = pytest.mark.usefixtures("counting_words")
 
 
 def packed(n=60, seed=5, documents=120, policies=POLICIES, budget=120, **more):

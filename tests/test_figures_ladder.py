@@ -46,7 +46,7 @@ def test_number_formats_of_one_size_stand_apart_and_sizes_in_order(edges):
 
 
 def test_filled_means_decided_and_pale_is_never_filled(edges):
-    drawn = [v for v in values(reader_ladder(edges, ladder_partners.published_ladder())) if "fill" in v]
+    drawn = [v for v in values(reader_ladder(edges, ladder_partners.published_ladder())) if "fill" in v and "x" in v and "estimate" in v]
     pale = [v for v in drawn if v["colour"] == "#A9B7C6"]
     assert pale and all(v["fill"] == charts.PAPER for v in pale)
     for v in (v for v in drawn if v["colour"] != "#A9B7C6"):
@@ -60,7 +60,7 @@ def test_titles_for_wins_losses_undecided_and_one_rung(edges):
         return finding(made, ("submod", "focused"))
 
     up, down, none = (0.1, 0.2), (-0.2, -0.1), (-0.1, 0.1)
-    assert said(none, none) == "On none of 2 rungs does F1 tell submod from focused: every reader's interval holds 0"
+    assert said(none, none) == "On none of 2 rungs does F1 tell submod from focused: every rung's interval holds 0"
     assert said(up, down, none) == "submod against focused on F1: better on 1 of 3 rungs (a-0b fp32), worse on 1 (a-1b fp32), undecided on 1"
     assert said(up) == "On the one rung read, a-0b fp32, submod is better than focused on F1"
     assert said(none) == "On the one rung read, a-0b fp32, submod cannot be told apart from focused on F1"
@@ -71,6 +71,25 @@ def test_scores_show_every_policy_closed_book_and_the_floor_on_every_rung(table)
     drawn = pd.DataFrame([v for v in values(rung_scores(table[table["kind"] == "score"])) if "rung" in v]).drop_duplicates(["rung", "name"])
     assert set(drawn["name"]) == {"submod", "focused", "naive", "closed_book", "without the answer"} and len(drawn) == 5 * len(RUNGS)
     assert list(dict.fromkeys(drawn["rung"])) and drawn[["ci_low", "ci_high"]].notna().all(axis=None)
+
+
+def test_the_title_of_the_scores_rests_on_paired_differences_and_is_silent_without_them(table):
+    def said(part):
+        return " ".join(rung_scores(part).to_dict()["title"]["text"])
+
+    edges = table[(table["kind"] == "contrast") & (table["quantity"] == "f1")]
+    clear = ((edges["ci_low"] > 0) | (edges["ci_high"] < 0)).sum()
+    assert f"the packers lie within {100 * edges['estimate'].abs().max():.1f} points of each other ({clear} of {len(edges)} differences decided" in said(table)
+    grown = table[(table["kind"] == "scale") & (table["policy"] == "pooled") & (table["quantity"] == "f1")]
+    assert any(word in said(table) for word in ("F1 rises from", "F1 falls from", "F1 does not clearly move from")) and len(grown)
+    alone = said(table[table["kind"] == "score"])
+    assert alone.startswith("F1 runs from") and "apart" not in alone and "decided" not in alone
+
+
+def test_closed_book_and_the_floor_say_how_many_rows_each_is_the_mean_of(table):
+    text = spec(rung_scores(table))
+    floor = table[(table["kind"] == "score") & (table["quantity"] == "f1_without")]["n"].max()
+    assert "closed book (60 questions)" in text and f"context without the answer ({floor} contexts)" in text and "other questions than closed book" in text
 
 
 def test_forms_show_precision_and_recall_apart_and_leave_out_what_is_unknown(table):

@@ -79,7 +79,10 @@ def test_the_budget_title_follows_the_bump(low, high, said):
     assert "not drawn" in json.dumps(figures_scope_sets.budget_gap(pd.DataFrame(rows)[:0], "t").to_dict())
 
 
-@pytest.mark.parametrize("middle, said", [(0.2, "reads worse than at an end in 2 of 2"), (0.9, "reads better than at an end in 2 of 2"), (0.5, "not seen")])
+@pytest.mark.parametrize("middle, said", [
+    (0.2, "Lost in the middle: an answer there is read worse than at either end, in 2 of 2 comparisons"),
+    (0.9, "An answer put first is read worse than in the middle; put last it is read worse than in the middle"),
+    (0.5, "An answer put first is read like one in the middle, within the margin; put last it")])
 def test_the_order_title_follows_the_paired_tests(middle, said):
     rng, rows = np.random.default_rng(0), []
     for i in range(150):

@@ -261,6 +261,13 @@ def test_joined_refuses_a_rung_that_did_not_answer_everything():
     answers = pd.DataFrame({"dataset": "d", "qid": ["a"], "context_hash": ["x"], "reader": "r", "precision": "fp32", "reader_id": "i", "n_new_tokens": 16})
     with pytest.raises(ValueError, match="r fp32 answered 1 of 2 contexts"):
         ladder.joined(questions, asked, answers, kept)
+    with pytest.raises(ValueError, match="no rung answered any of 2 contexts"):
+        ladder.joined(questions, asked, answers[:0], kept)
     both = pd.concat([answers, answers.assign(qid="b", context_hash="y", n_new_tokens=pd.NA)])
+    with pytest.raises(ValueError, match="rung silent nf4 answered 0 of 2 contexts"):
+        ladder.joined(questions, asked, pd.concat([both, both.assign(reader="silent", precision="nf4", context_hash="other")]), kept)
+    with pytest.raises(ValueError, match="rung r fp32 has 3 answers to 2 contexts"):
+        ladder.joined(questions, asked, pd.concat([both, answers]), kept)
+    assert ladder.joined(questions, asked[:0], both[:0], kept).empty
     out = ladder.joined(questions, asked, both, kept).set_index("qid")
     assert out["cut_off"].tolist()[0] == 1 and np.isnan(out["cut_off"].tolist()[1]) and len(POLICIES) == 4

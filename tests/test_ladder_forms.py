@@ -92,3 +92,32 @@ def test_a_file_cut_short_and_a_key_twice_are_refused(tmp_path):
     with pytest.raises(TableError, match="cut short"):
         ladder_forms.committed(tmp_path)
     assert ladder_forms.committed(tmp_path / "none").empty
+
+
+@pytest.mark.parametrize(("old", "new"), [("1.0", "much"), ("1.0", "7.5"), ("1.0", "-0.5"), ("1.0", "inf"), ("1.0", ""), ("dataset,", "set,"),
+                                          (None, b"\xff\xfe\x00"), (None, b""), (None, b'"open')])
+def test_a_damaged_file_is_one_error_that_names_it_and_is_not_written_over(tmp_path, old, new):
+    made = ladder_forms.with_forms(answers(), QUESTIONS)
+    (path,) = ladder_forms.export(made, "real", tmp_path)
+    path.write_bytes(new if old is None else path.read_bytes().replace(old.encode(), new.encode(), 1))
+    damaged = path.read_bytes()
+    with pytest.raises(TableError, match="real-r-fp32.csv: .*git checkout"):
+        ladder_forms.committed(tmp_path)
+    with pytest.raises(TableError, match="real-r-fp32.csv: .*git checkout"):
+        ladder_forms.export(made, "real", tmp_path)
+    assert path.read_bytes() == damaged
+
+
+def test_no_accepted_answer_is_an_error_that_names_the_question_and_an_unanswerable_one_has_a_form():
+    with pytest.raises(ValueError, match="question 'b' of hotpotqa: rule 'hotpotqa' needs at least one gold answer, got none; mend answers"):
+        ladder_forms.with_forms(answers(), QUESTIONS.assign(answers=[["Sorrel"], [], ["eels"]]))
+    with pytest.raises(ValueError, match="answer to question 'b' of hotpotqa, which is not in table questions"):
+        ladder_forms.with_forms(answers(), QUESTIONS[QUESTIONS["qid"] != "b"])
+    with pytest.raises(ValueError, match="question 'a' of hotpotqa stands twice"):
+        ladder_forms.with_forms(answers(), pd.concat([QUESTIONS, QUESTIONS[:1]]))
+    assert ladder_forms.form("Marl", [], "squad2") == (1, 0.0, 0.0, 0) and ladder_forms.form("", [], "squad2") == (0, 1.0, 1.0, 0)
+
+
+def test_no_answers_have_no_forms():
+    made = ladder_forms.with_forms(answers()[:0], QUESTIONS)
+    assert made.empty and list(made)[-5:] == ladder_forms.COLUMNS

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 from ladder_world import RUNGS, rows
 
-from lib import claims, ladder, ladder_partners, summaries, tables
+from lib import claims, ladder, ladder_partners, summaries, tables, wording_ladder
 
 POLICIES = ["naive", "focused", "submod"]
 PAPER = (("Qwen2.5-3B-Instruct", "fp16"), ("Qwen2.5-7B-Instruct", "fp16"), ("Qwen2.5-7B-Instruct", "nf4"), ("Qwen2.5-14B-Instruct", "nf4"))
@@ -91,3 +91,17 @@ def test_the_published_ladder_is_what_is_printed():
     assert made.xs("focused", level="control").tolist() == [0.022, -0.010, -0.008, -0.029]
     assert made["Qwen2.5-7B", "fp16", "naive"] == pytest.approx(0.054) and made["Qwen2.5-14B", "nf4", "naive"] == pytest.approx(0.045)
     assert ladder_partners.needs("Qwen2.5-14B nf4").startswith("needs Qwen2.5-14B nf4, a GPU (8 GB")
+
+
+def test_what_may_be_read_into_the_verdicts_depends_on_the_data_set(small):
+    table, _ = small
+    said = wording_ladder.partners_told(table.reset_index())
+    judged = table[table["verdict"].isin(["reproduced", "differs", "inconclusive"])]
+    assert f"- {len(judged)} figures" in said and "on the published data set" in said and "stands in" not in said
+    assert f"{(table['verdict'] == 'other reader').sum()} figures need a reader that was not run" in said
+    signs = table[table.index.str.contains("minus")].dropna(subset=["ours", "ci_low"])
+    assert f"Of {len(signs)} published differences" in said and f"the same sign for {(signs['ours'] * signs['published'] > 0).sum()}" in said
+    invented, _ = partners(RUNGS, dataset="ondrell", n=30)
+    other = wording_ladder.partners_told(invented.reset_index())
+    assert "on a corpus that stands in for it" in other and "not that a figure failed to reproduce" in other and "on the published data set" not in other
+    assert wording_ladder.partners_told(table.reset_index().iloc[:0]) == ""

@@ -99,3 +99,9 @@ def test_the_ladder_reads_a_fixed_shuffle_of_the_data_sets_it_names():
     assert len(ladder_rungs.asked(questions, contexts, ["submod"], 160)) == 70
     with pytest.raises(ValueError, match="datasets names musique; this run has 2wiki, hotpotqa"):
         ladder_rungs.asked(questions, contexts, ["submod"], 160, 0, ["musique"])
+
+
+def test_where_nothing_is_asked_nothing_is_answered_and_no_rung_lacks_anything(made):
+    table = ladder_rungs.require(asked()[:0], [SMOL, CODER], made)
+    assert table[["prompts", "answered", "questions", "asked"]].to_numpy().tolist() == [[0, 0, 0, 0]] * 2
+    assert ladder_rungs.at_hand(asked()[:0], [], made).empty

@@ -1,5 +1,6 @@
 """One's own files in JSON lines or CSV, and the repository's sample corpus, which has the same form."""
 import gzip
+import json
 
 import pytest
 from invented import write
@@ -202,4 +203,41 @@ def test_a_ranker_named_like_one_of_ours_is_refused_by_name(tmp_path, ranker):
     write(tmp_path / "questions.jsonl", {"qid": "q1", "question": "Who?", "answers": ["x"]})
     write(tmp_path / "rankings.jsonl", {"qid": "q1", "ranker": ranker, "doc_id": "d1", "rank": 1})
     with pytest.raises(DataError, match=f"field ranker: '{ranker}' is the name of a list .*'my_{ranker}'"):
+        load("mine", {"path": tmp_path})
+
+
+def places(value, path=()):
+    """The path of every text in a value of dicts and lists."""
+    if isinstance(value, str):
+        yield path
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from places(inner, (*path, key))
+
+
+def broken(value, path):
+    """A copy of ``value`` with half a character behind the text at ``path``."""
+    if not path:
+        return value + "\ud800"
+    copy = value.copy()
+    copy[path[0]] = broken(value[path[0]], path[1:])
+    return copy
+
+
+WHOLE = {"questions": QUESTIONS, "documents": [DOCUMENTS[0] | {k: v for k, v in RULE.items() if v}, *DOCUMENTS[1:]],
+         "rankings": [{"qid": "q1", "ranker": "mine", "doc_id": "d1", "rank": 1, "scope": "own"}]}
+
+
+@pytest.mark.parametrize("path", list(places(WHOLE)), ids=lambda p: "-".join(map(str, p)))
+def test_half_a_character_in_any_text_is_one_error_that_names_file_line_and_field(tmp_path, path):
+    for kind, records in broken(WHOLE, path).items():
+        (tmp_path / f"{kind}.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records))
+    where = rf"{path[0]}.jsonl, line {path[1] + 1}, field "
+    with pytest.raises(DataError, match=where + ".*broken Unicode, a lone surrogate at character .*; write the character itself"):
+        load("mine", {"path": tmp_path})
+
+
+def test_half_a_character_in_a_list_of_a_csv_cell_is_the_same_error(tmp_path):
+    (tmp_path / "documents.jsonl").write_text("".join(json.dumps(r) + "\n" for r in DOCUMENTS))
+    (tmp_path / "questions.csv").write_text('qid,question,answers\nq1,Who?,"[""a\\ud800""]"\n')
+    with pytest.raises(DataError, match="questions.csv, line 2, field answers: broken Unicode"):
         load("mine", {"path": tmp_path})

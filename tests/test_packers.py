@@ -166,7 +166,7 @@ def test_the_reading_order_is_the_first_stage_order_or_the_order_picked():
 def test_errors_name_what_was_got():
     with pytest.raises(ValueError, match="no packer is called 'greedy'; there are naive"):
         pack(candidates([0.5], [1]), "greedy", 5)
-    with pytest.raises(ValueError, match="not NaN, got nan for question 'q'"):
+    with pytest.raises(ValueError, match="not NaN or infinite, got nan for question 'q'"):
         candidates([0.5, np.nan], [1, 1])
     with pytest.raises(ValueError, match="has 2 candidates, but {'costs': 3} entries"):
         candidates([0.5, 0.5], [1, 1, 1])
@@ -279,3 +279,29 @@ def test_no_joined_context_of_a_tier_costs_more_than_its_budget(tier):
     sums = packs.groupby(diagnostics.PACK_KEY)["n_tokens"].sum().reset_index()
     told = sums.merge(contexts, on=diagnostics.PACK_KEY, how="left", suffixes=("", "_told"), validate="one_to_one")
     assert (told["n_tokens"] == told["n_tokens_told"]).all()
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("budget", [np.nan, -1, -np.inf, None, "160", True])
+def test_a_budget_that_is_none_is_one_clear_error_from_every_packer(policy, budget):
+    c = candidates([0.5, 0.9], [12, 11], holds_answer=[True, False])
+    for run in (lambda: PACKERS[policy](c, budget), lambda: pack(c, policy, budget), lambda: pack(candidates([], [], holds_answer=[]), policy, budget)):
+        with pytest.raises(ValueError, match="a token budget must be a number of 0 or more"):
+            run()
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_an_endless_budget_takes_all_that_a_large_one_takes(policy):
+    c = candidates([0.5, 0.9, 0.3], [12, 11, 7], holds_answer=[True, False, True])
+    assert sorted(names(pack(c, policy, np.inf))) == sorted(names(pack(c, policy, 10**6))) == [0, 1, 2]
+    assert names(pack(c, policy, np.int64(23))) == names(pack(c, policy, 23.0))
+
+
+@pytest.mark.parametrize(("wrong", "message"), [
+    ({"similarity": [[1, np.nan], [np.nan, 1]]}, "needs 2 x 2 similarities without NaN"), ({"similarity": [[1, np.inf], [0, 1]]}, "without NaN or infinity"),
+    ({"similarity": np.eye(3)[:2]}, r"needs 2 x 2 similarities .*got \(2, 3\)"),
+    ({"relevance": [0.5, np.inf]}, "relevance must be 0 or more and not NaN or infinite"), ({"relevance": [0.9, -0.5]}, "relevance must be .* got -0.5"),
+    ({"relevance": [0.5, np.nan]}, "relevance must be"), ({"costs": [5, np.inf]}, "candidate 1 costs inf")])
+def test_no_candidate_is_handed_to_a_packer_with_what_is_no_number(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        candidates(**{"relevance": [0.5, 0.9], "costs": [12, 11]} | wrong)

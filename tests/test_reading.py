@@ -165,5 +165,11 @@ def test_how_many_questions_are_read_may_differ_from_set_to_set():
     few, more = (set(reading.first(asked, {"a": n})["qid"]) for n in (2, 3))
     assert few < more, "a larger number keeps the questions of a smaller one"
     for wrong in (-1, {"a": -1}, {"a": 1.5}, True):
-        with pytest.raises(ValueError, match="questions_per_set must be a whole number"):
-            reading.first(asked, wrong)
+        for parameter in ("rival_questions", "questions_per_set"):
+            with pytest.raises(ValueError, match=f"{parameter} must be a whole number of 0 or more, got .* .0: all"):
+                reading.first(asked, wrong, parameter)
+        with pytest.raises(ValueError, match="the number of questions of a data set must be a whole number"):
+            reading.first(asked[:0], wrong)
+    with pytest.raises(ValueError, match=r"questions_per_set names \['hotptqa'\], and there is no data set of that name; this run has \['a', 'b', 'c'\]"):
+        reading.first(asked, {"a": 2, "hotptqa": 100}, "questions_per_set")
+    assert counts({"a": 2, "hotpotqa": 100}) == {"a": 2, "b": 5, "c": 2}, "a set whose files are not here is none misspelt"

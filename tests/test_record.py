@@ -2,8 +2,9 @@
 import pandas as pd
 import pytest
 
-from lib import cross_encoder, likelihood, reading, record, store, support, tables
+from lib import cross_encoder, likelihood, reading, record, record_cross_encoder, record_rivals, record_scores, store, support, tables
 from lib.reader_spec import Generation, build_prompt
+from lib.recorded import group_name, read_recorded, write_recorded
 from lib.weights import WeightsMissing
 
 CONTEXT = "Ysha is in the north.\nEdda keeps bees."
@@ -37,8 +38,9 @@ def world(tmp_path, monkeypatch):
     made, reader = store.Store(recorded=tmp_path / "recorded", cache=tmp_path / "cache"), Echo()
     want = record.Asked([record.Reads({"model": "smollm2-135m"}, sorted(judged()["prompt"]))], judged(), SCORERS)
     monkeypatch.setattr(record, "Store", lambda ignore_recorded=False: made)
-    monkeypatch.setattr(record, "asked", lambda tier="sample": want)
-    monkeypatch.setattr(record, "ROOT", tmp_path)
+    for module in (record, record_scores):
+        monkeypatch.setattr(module, "asked", lambda tier="sample": want)
+        monkeypatch.setattr(module, "ROOT", tmp_path)
     monkeypatch.setattr(record, "read_prompts", lambda prompts, spec, s: reading.readers.read_prompts(prompts, spec, s, reader=reader, progress=False))
     weigh, again, told = likelihood.likelihoods, likelihood.regenerate, reading.readers.regenerate
     monkeypatch.setattr(likelihood, "likelihoods", lambda pairs, spec, s: weigh(pairs, spec, s, reader=reader))
@@ -108,19 +110,19 @@ def test_scores_of_the_ladder_join_those_that_stand_in_a_file_and_none_is_lost(m
     scores.export(scored("ab", 0.1), "real", tmp_path)
     climbed = scored("bc", 0.2).assign(words=1.0, answer_precision=0.5, answer_recall=0.5, abstains=0.0, said="0a")
     monkeypatch.setattr(record.tables, "read", lambda name, tier: {"answers": scored("x", 0.3, "other"), "support": pd.DataFrame()}[name])
-    monkeypatch.setattr(record, "asked", lambda tier: record.Asked([], judged(), []))
-    monkeypatch.setattr(record, "ladder_answers", lambda tier: climbed)
-    monkeypatch.setattr(record, "ROOT", tmp_path)
+    monkeypatch.setattr(record_scores, "asked", lambda tier: record.Asked([], judged(), []))
+    monkeypatch.setattr(record_scores, "ladder_answers", lambda tier: climbed)
+    monkeypatch.setattr(record_scores, "ROOT", tmp_path)
     write, form, support_of = scores.export, ladder_forms.export, scores.export_support
     monkeypatch.setattr(scores, "export", lambda rows, tier: write(rows, tier, tmp_path))
     monkeypatch.setattr(ladder_forms, "export", lambda rows, tier: form(rows, tier, tmp_path / "forms"))
     monkeypatch.setattr(scores, "export_support", lambda rows, tier: support_of(rows, tier, tmp_path / "support") if len(rows) else [])
-    assert record.export_scores("real") == ["real-other-fp32.csv", "real-r-fp32.csv", "forms/real-r-fp32.csv"]
+    assert record_scores.export_scores("real") == ["real-other-fp32.csv", "real-r-fp32.csv", "forms/real-r-fp32.csv"]
     known = scores.committed(tmp_path).reset_index().set_index("qid")["f1"]
     assert known.to_dict() == {"x": 0.3, "a": 0.1, "b": 0.2, "c": 0.2}  # b was made anew, a stays
     assert len(ladder_forms.committed(tmp_path / "forms")) == 2
     first = {p.name: p.read_bytes() for p in tmp_path.rglob("*.csv")}
-    record.export_scores("real")
+    record_scores.export_scores("real")
     assert {p.name: p.read_bytes() for p in tmp_path.rglob("*.csv")} == first
 
 
@@ -128,18 +130,18 @@ def test_of_an_unfinished_rung_what_is_answered_is_scored_and_no_model_runs(monk
     from lib import ladder_rungs, reading, scores
 
     (tmp_path / "params.yaml").write_text("real: {reader_ladder: {policies: [submod], budget: 160, rungs: [{model: smollm2-135m}]}}\nown: {}\n")
-    monkeypatch.setattr(record, "ROOT", tmp_path)
+    monkeypatch.setattr(record_scores, "ROOT", tmp_path)
     questions = pd.DataFrame({"dataset": "hotpotqa", "qid": ["a", "b"], "question": ["who is Edda?", "who is Elmer?"], "answers": [["Edda"], ["Elmer"]]})
     contexts = questions[["dataset", "qid"]].assign(pack_id="p", policy="submod", budget=160, context=["Edda.", "Elmer."], context_hash=["x", "y"])
     monkeypatch.setattr(record.tables, "read_all", lambda tier, *names: [questions, contexts])
     made, spec = store.Store(recorded=tmp_path / "recorded", cache=tmp_path / "cache"), {"model": "smollm2-135m"}
     rows = ladder_rungs.asked(questions, contexts, ["submod"], 160)
     reading.readers.read_prompts(rows.loc[rows["qid"] == "a", "prompt"].tolist(), spec, made, reader=Echo(), progress=False)
-    monkeypatch.setattr(record, "Store", lambda: made)
+    monkeypatch.setattr(record_scores, "Store", lambda: made)
     monkeypatch.setattr(scores, "committed", scores.nothing)
-    found = record.ladder_answers("real")
+    found = record_scores.ladder_answers("real")
     assert set(found["qid"]) == {"a"} and len(found) == 2 and found["prediction"].tolist() == ["Edda", "Edda"] and found["words"].tolist() == [1, 1]
-    assert record.ladder_answers("own").empty
+    assert record_scores.ladder_answers("own").empty
 
 
 def test_a_live_run_says_how_far_answers_and_log_probabilities_agree(world, capsys):
@@ -164,12 +166,12 @@ def test_scores_of_contexts_are_exported_with_a_hash_and_without_text(world, mon
     answers = pd.DataFrame({"dataset": ["d"], "qid": ["a"], "prompt_hash": ["x"], "reader": ["r"], "precision": ["fp32"], "em": [1.0], "f1": [1.0], "em_raw": [1.0],
                             "f1_raw": [1.0], "n_prompt_tokens": [1], "n_new_tokens": [1]})
     monkeypatch.setattr(record.tables, "read", lambda name, tier: {"answers": answers, "support": table}[name])
-    monkeypatch.setattr(record, "ladder_answers", lambda tier: pd.DataFrame())
-    monkeypatch.setattr(record, "kept_scores", lambda tier: pd.DataFrame())
+    monkeypatch.setattr(record_scores, "ladder_answers", lambda tier: pd.DataFrame())
+    monkeypatch.setattr(record_scores, "kept_scores", lambda tier: pd.DataFrame())
     for name in ("export", "export_support"):
         write = getattr(scores, name)
         monkeypatch.setattr(scores, name, lambda rows, tier, write=write, name=name: write(rows, tier, tmp_path / "scores" / ("support" if name == "export_support" else "")))
-    assert record.export_scores("real") == ["scores/real-r-fp32.csv", "scores/support/real-minilm-similarity-answer-alone.csv"]
+    assert record_scores.export_scores("real") == ["scores/real-r-fp32.csv", "scores/support/real-minilm-similarity-answer-alone.csv"]
     known = scores.committed_support(tmp_path / "scores" / "support")
     assert scores.support_for(["d", "d"], ["a", "b"], support.keys(judged(), SCORERS[2])[:2], known).tolist() == [0.5, 0.25]
     assert "Ysha" not in (tmp_path / "scores" / "support" / "real-minilm-similarity-answer-alone.csv").read_text()
@@ -197,3 +199,59 @@ def test_readings_cover_every_policy_and_closed_book():
     counts = readings.groupby("policy")["qid"].nunique()
     assert "closed_book" in counts.index and counts.nunique() == 1
     assert (readings[readings["policy"] == "closed_book"]["budget"] == 0).all() and isinstance(readings, pd.DataFrame)
+
+
+GROUP = {"kind": "cross_encoder", "model": "reranker", "revision": "sha256:x", "precision": "fp32", "decoding": {}}
+PASSAGES, SNIPPETS = [("who", "bees keep"), ("who", "eels swim")], [("who", "bees"), ("who", "eels")]
+
+
+def scored(pairs, score):
+    return {store.entry_key(GROUP, list(p)): score for p in pairs}
+
+
+@pytest.fixture
+def reranked(tmp_path, monkeypatch):
+    """A recorded file of the reranker with a passage's, a snippet's and another purpose's score, and a model that gives 0.5; the caches are empty."""
+    made = [store.Store(tmp_path / "recorded", tmp_path / "cache", ignore_recorded=skip) for skip in (True, False)]
+    (tmp_path / "recorded").mkdir()
+    old = scored(PASSAGES[:1], 0.1) | scored(SNIPPETS[:1], 0.2) | scored([("who", "another purpose")], 0.3)
+    path = tmp_path / "recorded" / f"{group_name(GROUP)}.jsonl"
+    write_recorded(path, GROUP, old)
+    for module in (record_cross_encoder, record_rivals):
+        monkeypatch.setattr(module, "cross_encoder_group", lambda spec: GROUP)
+        monkeypatch.setattr(module, "pair_keys", lambda pairs, spec: list(scored(pairs, 0)))
+        monkeypatch.setattr(module, "score_pairs", lambda pairs, spec, s: s.put_many(GROUP, {k: v for k, v in scored(pairs, 0.5).items() if s.get(k) is None}))
+    return path, old, made
+
+
+def test_recording_the_passages_alone_drops_no_score_of_another_purpose(reranked):
+    path, old, (afresh, _) = reranked
+    record_cross_encoder.record(PASSAGES, {"model": "reranker"}, afresh)
+    assert read_recorded(path)[1] == old | scored(PASSAGES, 0.5)  # what is asked is made anew, the rest stays
+    first = path.read_bytes()
+    record_cross_encoder.record(PASSAGES[::-1], {"model": "reranker"}, afresh)
+    assert path.read_bytes() == first
+
+
+def test_recording_the_rivals_drops_no_score_either(reranked, monkeypatch):
+    path, old, (_, both) = reranked
+    monkeypatch.setattr(record_rivals, "pool", lambda: pd.DataFrame())
+    monkeypatch.setattr(record_rivals, "snippet_pairs", lambda rows: SNIPPETS)
+    monkeypatch.setattr(record_rivals.record_cross_encoder, "asked", lambda tier: PASSAGES)
+    monkeypatch.setattr(record_rivals.tables, "read", lambda name, tier: pd.DataFrame())
+    monkeypatch.setattr(record_rivals.rivals_surprise, "surprises", lambda *a: None)
+    monkeypatch.setattr(record_rivals.rivals_surprise, "units", lambda *a: {})
+    record_rivals.record(both)
+    assert read_recorded(path)[1] == old | scored(PASSAGES[1:], 0.5) | scored(SNIPPETS[1:], 0.5)
+
+
+def test_make_record_records_parses_and_rivals_too_and_says_which_model_is_not_here(monkeypatch, capsys):
+    def untrained():
+        raise cross_encoder.CrossEncoderError("cross-encoder 'reranker' is not trained here\nmore")
+
+    monkeypatch.setattr(record, "record", lambda: print("answers"))
+    monkeypatch.setattr(record.record_parses, "record", lambda: "parse-x.jsonl")
+    monkeypatch.setattr(record.record_rivals, "record", untrained)
+    assert record.main([]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "answers", "parses: parse-x.jsonl", "rivals' scores: what is recorded stays as it is (cross-encoder 'reranker' is not trained here)"]

@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 from small_world import TEXTS, Letters, world
 
-from lib import ranking, retrieval
+from lib import iterative, ranking, retrieval
 from lib.retrieval import bm25_scores, dense_scores, embed, ordered, rank, reciprocal_rank_fusion, tie_breaks, truncate
+from lib.recorded import GROUP, entry_key
 from lib.store import StoreError
 from lib.text import content_terms
 
@@ -302,14 +303,14 @@ def test_a_further_encoder_adds_its_lists_and_changes_no_other(monkeypatch):
 
     monkeypatch.setattr(retrieval, "encoder", Lengths)
     questions, _, documents, pools, before = world()
-    found = rank(questions, documents, pools, Letters(), cache=None, more=["lengths", "again"])
+    found = rank(questions, documents, pools, Letters(), cache=None, more=["own/lengths", "own/again"])
     ours = found["ranker"].isin(retrieval.OURS)
     pd.testing.assert_frame_equal(found[ours].reset_index(drop=True), before)
-    two = [found[found["ranker"] == name].drop(columns="ranker").reset_index(drop=True) for name in ("lengths", "again")]
+    two = [found[found["ranker"] == name].drop(columns="ranker").reset_index(drop=True) for name in ("own/lengths", "own/again")]
     pd.testing.assert_frame_equal(*two)
     assert len(two[0]) == len(before) / 3
     sets = retrieval.rank_sets(pd.concat([questions, questions.assign(dataset="other")]), pd.concat([documents, documents.assign(dataset="other")]),
-                               pd.concat([pools, pools.assign(dataset="other")]), Letters(), more=["lengths"], cache=None)
+                               pd.concat([pools, pools.assign(dataset="other")]), Letters(), more=["own/lengths"], cache=None)
     assert (sets.groupby(["dataset", "ranker"]).size() == len(two[0])).all()
 
 
@@ -320,11 +321,48 @@ def test_what_names_no_further_rankers_is_one_clear_error(more):
         rank(questions, documents, pools, Letters(), cache=None, more=more)
 
 
-def test_a_reader_is_no_ranker():
-    with pytest.raises(ValueError, match="smollm2-135m .*makes no vectors"):
-        retrieval.check_more(["smollm2-135m"])
+@pytest.mark.parametrize(("name", "said"), [("smollm2-135m", "smollm2-135m .*makes no vectors"), ("en_core_web_sm", "cannot rank"),
+                                            ("iterative", "made anyway"), ("bm25", "made anyway"), ("wordlama", "not registered, no folder and no hub id")])
+def test_what_cannot_rank_is_refused_with_the_list_of_what_can(name, said):
+    with pytest.raises(ValueError, match=f"{said}.*minilm, wordllama, splade-tiny can, or a folder"):
+        retrieval.check_more([name])
+    retrieval.check_more(["wordllama", "splade-tiny", "minilm", "BAAI/bge-small-en-v1.5"])
+
+
+@pytest.mark.parametrize("ranked", [retrieval.rank, iterative.rank])
+@pytest.mark.parametrize(("wrong", "said"), [
+    *(({"depth": d}, "depth must be a whole number of 1 or more") for d in (0, -1, 2.0, True, None, "5")),
+    *(({"dimensions": d}, "dimensions must be a whole number of 1 or more") for d in (0, -3, 1.5, False)),
+    *(({"scopes": s}, "scopes must be a list of distinct names out of own, pooled") for s in ("own", (), ["own", "own"], ["all"], [1]))])
+def test_a_ranking_is_told_sound_numbers_and_scopes(ranked, wrong, said):
+    questions, _, documents, pools, _ = world()
+    with pytest.raises(ValueError, match=said):
+        ranked(questions, documents, pools, Letters(), cache=None, **wrong)
+
+
+@pytest.mark.parametrize("ranked", [retrieval, iterative])
+def test_no_question_makes_no_row_in_any_number_of_sets(ranked):
+    questions, _, documents, pools, rankings = world()
+    for made in (ranked.rank(questions.iloc[:0], documents, pools.iloc[:0], Letters(), cache=None),
+                 ranked.rank_sets(questions.iloc[:0], documents, pools.iloc[:0], Letters(), cache=None)):
+        assert made.empty and list(made) == list(rankings)
+    assert ranked.rank(questions, documents.iloc[:0], pools.iloc[:0], Letters(), cache=None).empty
+
+
+@pytest.mark.parametrize("dimensions", [0, -5, 2.0, True])
+def test_vectors_are_cut_to_a_whole_number_of_dimensions(dimensions):
+    with pytest.raises(ValueError, match="dimensions must be a whole number of 1 or more"):
+        truncate(np.ones((2, 9)), dimensions)
+    assert truncate(np.ones((2, 9)), np.int64(4)).shape == (2, 4)
 
 
 def test_no_question_makes_an_empty_table():
     questions, _, documents, pools, rankings = world()
     assert list(rank(questions.iloc[:0], documents, pools.iloc[:0], Letters(), cache=None)) == list(rankings)
+
+
+@pytest.mark.parametrize("ask", [lambda t: embed([t], Letters(), cache=None), lambda t: tie_breaks([t]), lambda t: entry_key(dict.fromkeys(GROUP), t)])
+def test_half_a_character_is_one_clear_error_before_it_is_hashed(ask):
+    ask("Müller \U0001f41f")
+    with pytest.raises(ValueError, match="broken Unicode, a lone surrogate at character .* write the character itself, in UTF-8"):
+        ask("an eel \ud83d swims")

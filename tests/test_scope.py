@@ -156,3 +156,12 @@ def test_the_main_arm_is_the_pack_that_was_read_most():
     assert scope.main_arm(read[(read["pack_id"] == "own-dense-5.ace") | (read["qid"] < "q002")]) == (MAIN, 160)
     with pytest.raises(ValueError, match="no context was read in this run"):
         scope.main_arm(read.assign(em=np.nan))
+
+
+def test_a_question_to_show_needs_a_pack_at_that_budget():
+    asked = questions(6)
+    assert scope.parting(rows_of(asked), "submod", "focused", 160)[0] == asked["dataset"].iat[0]
+    with pytest.raises(ValueError, match=r"no pack of 17 tokens .* budgets of these rows are \[160\]"):
+        scope.parting(rows_of(asked), "submod", "focused", 17)
+    with pytest.raises(ValueError, match="no pack of 160 tokens"):
+        scope.parting(rows_of(asked)[:0], "submod", "focused", 160)

@@ -3,6 +3,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from small_world import Letters, world
+from tiny_bert import tiny_base
 
 from lib import retrieval, splade, weights
 from lib.store import StoreError
@@ -116,3 +117,12 @@ def test_the_real_model_finds_words_that_are_not_there_and_agrees_with_the_publi
     assert found == pytest.approx(published(folder, texts, splade.LENGTH), abs=1e-5)
     words = dict(encoder.words(texts[0]))
     assert words["portugal"] > words["portuguese"] > 0 and "portuguese" not in texts[0].lower()
+
+
+def test_a_model_without_a_masked_language_head_is_one_clear_error_and_not_a_head_drawn_at_random(tmp_path):
+    (tmp_path / "vocab.txt").write_text("\n".join(WORDS))
+    tiny_base(tmp_path)
+    encoder = splade.SparseEncoder(str(tmp_path))
+    for _ in range(2):  # a second try must not find a model half loaded
+        with pytest.raises(weights.WeightsError, match="could not be loaded: no BERT with a masked-language head"):
+            encoder.encode(["eels"])

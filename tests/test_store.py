@@ -5,10 +5,13 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
+from lib import cross_encoder, likelihood, readers, rivals_surprise
 from lib.recorded import canonical, group_name, read_recorded, write_recorded
 from lib.store import Store, StoreError, entry_key
 
@@ -211,3 +214,55 @@ def test_a_byte_that_is_no_text_is_named_with_file_and_line(store, tmp_path):
     line = next(n for n, text in enumerate(path.read_bytes().split(b"\n"), start=1) if b"\xff" in text)
     with pytest.raises(StoreError, match=rf"{path.name} line {line}: byte 0xff is no UTF-8; .*make record"):
         Store(tmp_path / "recorded", tmp_path / "store").get("0" * 64)
+
+
+def values_of(kind):
+    """(what is asked of the store, the group, the keys it looks at, a sound value) of one kind of stored values; no model is opened."""
+    documents = pd.DataFrame({"dataset": "d", "doc_id": ["x"], "title": ["Marl"], "text": ["It ends here."]})
+    snippets = pd.DataFrame({"dataset": "d", "doc_id": ["x"], "start": [0], "end": [13]})
+    spec = {"model": "smollm2-135m"}
+    if kind == "answer":
+        value = {"raw_text": "x", "n_prompt_tokens": 1, "n_new_tokens": 1}
+        return lambda s: readers.read_prompts(["a prompt"], spec, s), readers.answer_group(spec), "a prompt", value
+    if kind == "log_probability":
+        return lambda s: likelihood.likelihoods([("p", "a")], spec, s), likelihood.likelihood_group(spec), ["p", "a"], [-1.5, 2]
+    if kind == "cross_encoder":
+        name = {"model": "support"}
+        return lambda s: cross_encoder.score_pairs([("q", "t")], name, s), cross_encoder.cross_encoder_group(name), ["q", "t"], 0.25
+    unit = next(iter(rivals_surprise.units(snippets, documents).values()))
+    return (lambda s: rivals_surprise.surprises(snippets, documents, s), rivals_surprise.surprise_group(), [unit[0], [list(p) for p in unit[1]]], [[2.5, 5]])
+
+
+@pytest.mark.parametrize("kind", ["answer", "log_probability", "cross_encoder", "self_information"])
+@pytest.mark.parametrize("wrong", [None, "much", {}, [], [[2.5]], {"raw_text": None}, {"raw_text": "x", "n_new_tokens": -3}, [[2.5, 5], [1, 1]], [["2.5", 5]],
+                                   ["-1.5", 2], [-1.5], [-1.5, 0.5], float("nan"), True])
+def test_a_stored_value_that_is_none_of_its_kind_is_one_error_with_the_file_and_the_mend(store, kind, wrong):
+    ask, group, prompt, right = values_of(kind)
+    key = entry_key(group, prompt)
+    store.put(group, key, right)
+    ask(store)
+    store.put(group, key, wrong)
+    mend = f"restore data/sample/recorded/{kind}-.*jsonl .*else delete data/cache/store"
+    with pytest.raises(StoreError, match=f"{kind}-.*1 of 1 stored values are damaged.*{mend}"):
+        ask(store)
+    store.put(group, key, right)
+    path = store.export(group)
+    path.write_text(path.read_text().replace(canonical(right), "[7]"))
+    with pytest.raises(StoreError, match=f"{kind}-.*stored values are damaged"):
+        ask(Store(store.recorded, store.cache.parent / "none"))
+
+
+@pytest.mark.parametrize("blob", [b"no zip", b"", zlib.compress(b"no json"), zlib.compress(b"[1]"), zlib.compress(b'{"in": "x"}'), zlib.compress(b"\xff")])
+def test_a_damaged_value_of_the_cache_names_the_folder_to_delete(store, blob):
+    (key,) = filled(store, ["a"])
+    store.close()
+    with sqlite3.connect(store.cache / "cache.db") as disk:
+        assert disk.execute("UPDATE Cache SET value = ? WHERE key = ?", (blob, zlib.compress(json.dumps(key).encode(), 1))).rowcount == 1
+    with pytest.raises(StoreError, match="delete data/cache/store"):
+        store.get(key)
+
+
+def test_a_folder_in_a_recorded_files_place_is_said(tmp_path):
+    (tmp_path / "answer.jsonl").mkdir()
+    with pytest.raises(StoreError, match="answer.jsonl: cannot be read .*make record"):
+        Store(tmp_path, tmp_path / "cache").recorded_rows()

@@ -1,10 +1,12 @@
 """The objective taken apart: the same packs as the packing tables, differences that are known, and verdicts that follow from them."""
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
 from small_world import Letters, words, world
 
-from lib import ablation_table, evidence, packers, packing, submodular, tables
+from lib import ablation_table, charts, evidence, figures, packers, packing, submodular, tables
 from lib.ablation_table import MEASURES, confirmed, full_alone
 from lib.submodular_ablations import CHANGES, COLUMNS, FAMILIES, PUBLISHED, laid_out, pack_changes, policy_of
 from lib.submodular_optimal import COLUMNS as POOLS
@@ -179,3 +181,23 @@ def test_the_published_packs_did_not_move():
     assert submodular.gains(f, [])[:2] == pytest.approx(first)
     assert submodular.gains(f, [0])[1] == pytest.approx(0.25 + 0.25 + 0.4 / 3 + 0.3 * (np.sqrt(0.75) - np.sqrt(0.5)) / (np.sqrt(0.75) + 0.5))
     assert [i for i, _ in submodular.greedy(f, [10, 4, 4], 14)] == [1, 2] and [i for i, _ in submodular.greedy(f, [10, 9, 9], 19)] == [0, 1]
+
+
+def test_no_data_set_has_no_optimum():
+    assert list(over_sets([])) == POOLS and over_sets([]).empty
+    assert tables.check(optimality(over_sets([]), "sample", 200), "optimality").empty
+
+
+def test_the_figure_names_the_change_and_its_title_counts_what_holm_leaves():
+    effects = {PUBLISHED: ("submod", 0), "without relevance": ("submod", -0.4), "exponent 0.0": ("submod", 0)}
+    drawn = ablation_table.to_draw(ablation_table.ablation_table(made_up(effects, 120), "real", 1000))
+    assert drawn["label"].tolist() == ["no relevance", "exponent 0"] and set(drawn["treatment"]) == {"changed"}
+    assert ablation_table.finding(drawn) == "Of 2 changes to the objective 1 keeps fewer answers (no relevance); for 1 no change is shown"
+    chart = figures.forest(drawn, tier="real", finding=ablation_table.finding(drawn), holm=True).to_dict()
+    text = json.dumps(chart, ensure_ascii=False)
+    assert "− as published\"" in text and "no relevance − as published" not in text and "filled where p after Holm" in text
+    filled = {v["label"]: v["fill"] != charts.PAPER for rows in chart["datasets"].values() for v in rows if "label" in v}
+    assert filled == {"no relevance": True, "exponent 0": False}
+    assert ablation_table.finding(drawn.assign(p_holm=0.2)) == "None of 2 changes to the objective is shown to keep more or fewer answers"
+    nothing = ablation_table.to_draw(ablation_table.ablation_table(made_up(effects, 120).iloc[:0], "real", 100))
+    assert nothing.empty and "not drawn" in json.dumps(figures.drawn(figures.forest, nothing, tier="real").to_dict())

@@ -1,4 +1,5 @@
 """The packing engine: kept gains against gains made anew, laziness, the better of two, exact optima, bounds, sparse neighbours."""
+import dataclasses
 import itertools
 
 import numpy as np
@@ -32,20 +33,21 @@ def anew(f, chosen):
 
 def plain(f, costs, budget, exponent, cap):
     """The greedy with the singleton fallback, every gain made anew at each step."""
-    chosen, picks, left = [], [], budget
+    chosen, picks, left, first = [], [], budget, anew(f, [])
+    near = submodular.TIE * first[costs <= budget].max(initial=0.0)
     while cap is None or len(chosen) < cap:
         gain = anew(f, chosen)
-        ratio = np.where(costs <= left, gain / costs**exponent, -1.0)
-        ratio[chosen] = -1.0
+        ratio, slack = np.where(costs <= left, gain / costs**exponent, -np.inf), near / costs**exponent
+        ratio[chosen] = -np.inf
         if len(costs) == 0 or ratio.max() < 0:
             break
-        best = int(np.flatnonzero(ratio >= ratio.max() - submodular.TIE)[0])
+        best = int(np.flatnonzero(ratio + slack >= ratio.max() - slack[ratio.argmax()])[0])
         chosen.append(best)
         picks.append((best, float(gain[best])))
         left -= costs[best]
     single = np.where(costs <= budget, anew(f, []), -1.0)
-    if len(single) and single.max() > value(f, chosen) + submodular.TIE:
-        best = int(np.flatnonzero(single >= single.max() - submodular.TIE)[0])
+    if len(single) and single.max() - near > value(f, chosen):
+        best = int(np.flatnonzero(single >= single.max() - near)[0])
         return [(best, float(single[best]))]
     return picks
 
@@ -75,6 +77,56 @@ def test_kept_gains_are_those_made_anew_to_the_last_bit_lazy_or_not(block):
             assert lazy_greedy(f, costs, budget, exponent, cap) == wanted, seed
         chosen = [i for i, _ in wanted]
         assert gains(f, chosen).tolist() == anew(f, chosen).tolist()
+
+
+def scaled(f, by):
+    """The same objective with all weights times ``by``."""
+    return dataclasses.replace(f, weights=f.weights * by)
+
+
+@pytest.mark.parametrize("by", [1e-9, 1e9, 1 / 3])
+def test_picks_depend_on_the_unit_of_neither_weights_nor_costs(by):
+    for seed in range(1, 41):
+        f, costs, budget = instance(seed)
+        small = [i for i in range(min(len(costs), 8))]
+        part = objective(f.relevance[small], f.terms[small], f.similarity[np.ix_(small, small)], f.document[small], f.weights)
+        for solve in (greedy, lazy_greedy, best_of_two):
+            for exponent in (0.0, 0.5, 1.0, 3.0):
+                wanted = [i for i, _ in solve(f, costs, budget, exponent)]
+                assert [i for i, _ in solve(scaled(f, by), costs, budget, exponent)] == wanted, (seed, solve)
+                unit = 2.0**-20  # a power of two: what fits is decided by sums that end in the same bits
+                assert [i for i, _ in solve(scaled(f, by), costs * unit, budget * unit, exponent)] == wanted, (seed, solve)
+        assert exact(scaled(part, by), costs[small], budget)[0] == exact(part, costs[small], budget)[0]
+
+
+@pytest.mark.parametrize("solve", [greedy, lazy_greedy, best_of_two])
+def test_small_gains_that_differ_are_no_tie(solve):
+    f = objective([1, 2, 3], np.zeros((3, 0)), np.eye(3), range(3), (1e-12, 0, 0, 0))
+    assert [i for i, _ in solve(f, np.full(3, 10.0), 20)] == [2, 1]                    # ratios of 1e-14
+    f = objective([5, 2, 3], np.zeros((3, 0)), np.eye(3), range(3), (1, 0, 0, 0))
+    assert [i for i, _ in solve(f, np.array([1, 1e6, 1e6]), 1e6 + 1, 3.0)] == [0, 2]   # one costs so little that the others' ratios are 1e-18 beside it
+    assert exact(objective([1, 2, 3], np.zeros((3, 0)), np.eye(3), range(3), (1e-12, 0, 0, 0)), [10.0] * 3, 10)[0] == [2]
+
+
+@pytest.mark.parametrize("budget", [float("nan"), -1, -0.5, None, "160", True])
+def test_a_budget_that_is_none_is_one_clear_error(budget):
+    f = objective([1, 2], np.zeros((2, 0)), np.eye(2), range(2))
+    for solve in (greedy, lazy_greedy, best_of_two, exact):
+        with pytest.raises(ValueError, match="a token budget must be a number of 0 or more"):
+            solve(f, [10, 10], budget)
+    for bound in (upper_bound, certificate):
+        with pytest.raises(ValueError, match="a token budget must be a number of 0 or more"):
+            bound(f, [10, 10], budget, [0])
+
+
+def test_everything_fits_an_endless_budget_and_nothing_one_of_0():
+    f, endless = objective([1, 2], np.zeros((2, 0)), np.eye(2), range(2)), float("inf")
+    for solve in (greedy, lazy_greedy, best_of_two):
+        assert sorted(i for i, _ in solve(f, [10, 10], endless)) == [0, 1] and solve(f, [10, 10], 0) == []
+    assert exact(f, [10, 10], endless)[0] == [0, 1] and exact(f, [10, 10], 0)[0] == []
+    sure = certificate(f, [10, 10], endless, [1, 0])
+    assert sure["share"] == pytest.approx(1) and sure["bound"] == pytest.approx(value(f, [0, 1]))
+    assert certificate(f, [10, 10], 0, [])["share"] == 1.0
 
 
 @pytest.mark.parametrize("n", [181, 182, 400])
@@ -268,17 +320,18 @@ def test_neighbours_lose_little_and_never_gain_on_the_best():
 
 # Order
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(8))
 def test_the_order_of_candidates_changes_nothing_in_any_solver(seed):
     (relevance, terms, similarity, document), costs, budget = random_problem(seed, 14)
     order = np.random.default_rng(seed).permutation(14)
     f, g = objective(relevance, terms, similarity, document), objective(relevance[order], terms[order], similarity[np.ix_(order, order)], document[order])
-    for solve in (fast_greedy, best_of_two):
+    for solve in (greedy, lazy_greedy, fast_greedy, best_of_two):
         picked = names(solve(f, costs, budget))
         assert picked == [order[i] for i in names(solve(g, costs[order], budget))]
     mine, theirs = certificate(f, costs, budget, picked), certificate(g, costs[order], budget, [int(np.flatnonzero(order == i)[0]) for i in picked])
     assert mine == pytest.approx(theirs)
-    assert sorted(exact(f, costs, budget)[0]) == sorted(order[i] for i in exact(g, costs[order], budget)[0])
+    (mine, worth), (theirs, same) = exact(f, costs, budget), exact(g, costs[order], budget)
+    assert sorted(mine) == sorted(order[i] for i in theirs) and worth == pytest.approx(same)
 
 
 @pytest.mark.parametrize("changes, message", [({"exponent": float("nan")}, "exponent of the costs must be a number of 0 or more"),

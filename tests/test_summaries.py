@@ -196,3 +196,28 @@ def test_within_questions_compares_a_question_with_itself():
     found = summaries.within_questions(rows, "kept", "f1").iloc[0]
     assert found.tolist() == ["d", 3, 2, pytest.approx(0.375), pytest.approx(0.75), 1, 1, 0]  # c never parts
     assert summaries.within_questions(rows.assign(kept=1), "kept", "f1")["parted"].tolist() == [0]
+
+
+def ranked(**found):
+    """Twenty questions, all gold found or not, by ``ranker_scope=``; each value a list of 0 and 1."""
+    return pd.concat([pd.DataFrame({"dataset": "d", "qid": [f"q{i:02}" for i in range(len(v))], "scope": name.split("_")[1], "ranker": name.split("_")[0],
+                                    "all_gold_at_5": np.asarray(v, float)}) for name, v in found.items()], ignore_index=True)
+
+
+def test_scopes_are_compared_question_by_question_and_holm_runs_over_the_rankers():
+    half = [0, 1] * 10
+    table = summaries.scope_contrasts(ranked(dense_own=[1] * 20, dense_pooled=half, bm25_own=half, bm25_pooled=half, alone_own=half).sample(frac=1, random_state=1),
+                                      "all_gold_at_5", "t", 500).set_index("ranker")
+    assert set(table.index) == {"dense", "bm25"}, "a ranker of one scope has no difference"
+    assert (table.loc["dense", ["own", "pooled", "delta"]] == [1.0, 0.5, -0.5]).all() and table.loc["dense", "ci_high"] < 0
+    assert (table.loc["bm25", ["delta", "ci_low", "ci_high"]] == 0).all() and (table["p_holm"] >= table["p_value"]).all()
+    assert table.loc["dense", "p_holm"] == pytest.approx(2 * table.loc["dense", "p_value"])
+    assert summaries.scope_contrasts(ranked(dense_own=half), "all_gold_at_5", "t").empty
+    assert summaries.scope_contrasts(ranked(dense_own=[np.nan] * 4, dense_pooled=[np.nan] * 4), "all_gold_at_5", "t", 100)["delta"].isna().all()
+
+
+def test_holm_of_rankers_runs_over_the_pairs_of_one_scope():
+    half = [0, 1] * 10
+    table = summaries.ranker_contrasts(ranked(a_own=half, b_own=[1] * 20, c_own=half, a_pooled=half, b_pooled=half), "all_gold_at_5", "t", 500)
+    own = table[table["scope"] == "own"]
+    assert own["p_holm"].tolist() == stats.holm(own["p_value"]).tolist() and len(own) == 3 and len(table) == 4

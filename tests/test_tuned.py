@@ -218,6 +218,58 @@ def test_a_card_that_is_missing_damaged_or_old_is_refused(tmp_path, card):
     tuned.read_card.cache_clear()
 
 
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(("change", "said"), [
+    ({"prior": NAN}, "prior is a number, got nan"), ({"prior": None}, "prior is a number"), ({"prior": 10**400}, "prior is a number"),
+    ({"trees": [{**TREE, "threshold": [NAN, 0, 2.0, 0, 0]}]}, "threshold of tree 0 holds what is no number"),
+    ({"trees": [{**TREE, "value": [0, -1.0, 0, float("inf"), 2.0]}]}, "value of tree 0 holds what is no number"),
+    ({"trees": [STUMP, {**TREE, "feature": [0, -1, 1.5, -1, -1]}]}, "feature of tree 1 holds what is no whole number"),
+    ({"trees": [{**TREE, "feature": [0, -1, len(tuned_features.NAMES), -1, -1]}]}, "a tree asks for feature"),
+    ({"trees": [{**TREE, "feature": [-1, -1, 1, -1, -1]}]}, "splits without two children and a feature"),
+    ({"trees": [{**TREE, "right": [2, -1, -1, -1, -1]}]}, "splits without two children"),
+    ({"trees": [{**TREE, "right": [2, -1, 5, -1, -1]}]}, "children of tree 0 lie outside it"),
+    ({"trees": [{**TREE, "left": [2, -1, 3, -1, -1]}]}, "have two parents"),
+    ({"trees": [{**TREE, "left": [1, -1, 1, -1, -1]}]}, "have two parents"),
+    ({"trees": [{**STUMP, "left": [0], "right": [0], "feature": [0]}]}, "circles"),
+    ({"trees": [{**TREE, "feature": [0, -1, 1, -1, -1, 0, 0], "threshold": [0.5] * 7, "left": [1, -1, 3, -1, -1, 6, 5], "right": [2, -1, 4, -1, -1, 6, 5],
+                 "value": [0.0] * 7}]}, "circles"),
+    ({"trees": [{**TREE, "value": [0, -1.0]}]}, "tree 0 has lists of"),
+    ({"rule": {"weights": [1, 1, 1, 1], "exponent": 1, "floor": 0.1, "cap": 3}}, "its rule has weights, exponent, floor, cap"),
+    ({"rule": {"weights": [1, 1, 1], "exponent": 1, "floor": 0.1}}, "four numbers"), ({"rule": "ratio"}, "its rule has"),
+    ({"rule": {"weights": [1, 1, 1, NAN], "exponent": 1, "floor": 0.1}}, "four numbers"),
+    ({"rule": {"weights": [1, 1, 1, 1], "exponent": -1, "floor": 0.1}}, "exponent"), ({"rule": {"weights": [1, 1, 1, 1], "exponent": 1, "floor": 2}}, "floor"),
+    ({"trees": [STUMP, TREE], "forest": {"n_estimators": 150}}, "it holds 2 trees and says 150")])
+def test_a_card_whose_numbers_make_no_forest_is_refused(tmp_path, card, change, said):
+    trees = len(change["trees"]) if "trees" in change else len(card["trees"])
+    path = tmp_path / "tuned.json"
+    path.write_text(json.dumps(card | {"forest": {"n_estimators": trees}} | change), encoding="utf-8")
+    with pytest.raises(tuned.TunedError, match=f"tuned.json is no card of the learned packer .*{said}.*git checkout.*train_tuned"):
+        tuned.read_card(path)
+
+
+def test_a_folder_and_a_card_cut_short_are_refused(tmp_path):
+    with pytest.raises(tuned.TunedError, match="is no card of the learned packer .*train_tuned"):
+        tuned.read_card(tmp_path)
+    whole = tuned.CARD.read_bytes()
+    for n in (1, len(whole) // 2, len(whole) - 3):
+        path = tmp_path / f"{n}.json"
+        path.write_bytes(whole[:n])
+        with pytest.raises(tuned.TunedError, match="is no card of the learned packer"):
+            tuned.read_card(path)
+
+
+@pytest.mark.parametrize(("column", "value"), [("text", NAN), ("text", None), ("text", 7), ("doc_id", None), ("doc_rank", NAN), ("position", float("inf")),
+                                               ("n_tokens", NAN), ("n_tokens", -1)])
+def test_a_candidate_without_text_or_place_is_one_clear_error(column, value):
+    unit, asked = vectors_of()
+    rows = rows_of().astype({column: object})
+    rows.loc[3, column] = value
+    with pytest.raises(ValueError, match=f"candidate 3 of 5 has .* for {column}; mend the snippets table"):
+        tuned.chances(QUESTION, rows, unit, asked)
+
+
 def test_the_committed_card_fits_the_library_and_tells_its_gain(card):
     assert tuned.read_card()["rule"] == card["rule"] and card["features"] == list(tuned_features.NAMES)
     assert set(card["files"]) == {"train/hotpotqa_train.jsonl.gz", "train/musique_ans_train.jsonl.gz", "train/2wikimultihopqa_train.jsonl.gz"}

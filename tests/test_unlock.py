@@ -154,7 +154,7 @@ def test_names_are_runs_of_capitals(told, found):
 
 def test_keep_and_unknown_documents_are_refused():
     asked, _, documents, pools, _ = world()
-    with pytest.raises(ValueError, match="keep must be 1 or more"):
+    with pytest.raises(ValueError, match="keep must be a whole number of 1 or more"):
         iterative.rank(asked, documents, pools, Letters(), cache=None, keep=0)
     with pytest.raises(ValueError, match="names document 'gone'"):
         iterative.rank(asked, documents, pools.assign(doc_id="gone"), Letters(), cache=None)
