@@ -34,7 +34,7 @@ live: weights    ## ignore the recorded answers, generate N a reader (N=0: all) 
 	@$(ENV) python -m lib.weights qwen2.5-coder-0.5b && python -m lib.record --live $(N)
 
 record: weights  ## write the recorded answers of the sample tier again (resumes)
-	@$(ENV) python -m lib.weights qwen2.5-coder-0.5b && python -m lib.record
+	@$(ENV) python -m lib.weights qwen2.5-coder-0.5b qwen2.5-coder-1.5b && python -m lib.record && python -m lib.record_rerankers
 
 train: env       ## train the cross-encoders on the training questions in data/raw/train (some 40 minutes of one core; resumes; NAMES="support" for one)
 	@$(ENV) python -m lib.weights && python -m lib.train_cross_encoder $(NAMES)

@@ -1,10 +1,13 @@
 """Every table of the compendium, declared once: meaning, key, columns (type and what it holds).
 
 A type ends in ``?`` where a value may be missing; missing means undefined or unknown, never zero. ``declarations_between`` holds
-the tables that notebooks hand to each other, ``declarations_results`` and ``declarations_scope`` those that are results.
+the tables that notebooks hand to each other, the other modules those that are results.
 """
 from lib.declarations_between import BETWEEN
+from lib.declarations_depth import DEPTH
+from lib.declarations_rerankers import RERANKERS
 from lib.declarations_results import RESULTS
 from lib.declarations_scope import SCOPE
+from lib.declarations_viability import VIABILITY
 
-DECLARATIONS = BETWEEN | RESULTS | SCOPE
+DECLARATIONS = BETWEEN | RESULTS | SCOPE | VIABILITY | RERANKERS | DEPTH

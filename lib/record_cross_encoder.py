@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from lib import tables
+from lib import rerankers_sample, tables
 from lib.cross_encoder import cross_encoder_group, pair_keys, score_pairs
 from lib.cross_encoder_model import Pair
 from lib.retrieval import passage
@@ -30,9 +30,10 @@ def candidates(questions: pd.DataFrame, documents: pd.DataFrame, pools: pd.DataF
 
 
 def asked(tier: str = "sample") -> list[Pair]:
-    """The (question, passage) pairs of a tier's candidates."""
-    rows = candidates(*tables.read_all(tier, "questions", "documents", "pools", "rankings"))
-    return list(zip(rows["text_a"], rows["text_b"]))
+    """The (question, passage) pairs of a tier's candidates and of its reranked lists, each once."""
+    questions, documents, pools, rankings = tables.read_all(tier, "questions", "documents", "pools", "rankings")
+    rows = candidates(questions, documents, pools, rankings)
+    return list(dict.fromkeys([*zip(rows["text_a"], rows["text_b"]), *rerankers_sample.union_pairs(rankings, questions, documents)]))
 
 
 def record(pairs: list[Pair] | None = None, spec: dict = SPEC, store: Store | None = None) -> str:

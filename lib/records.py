@@ -50,14 +50,14 @@ def read_records(path: str | Path) -> list[Record]:
     if kind == "parquet":
         records = list(_from_parquet(path))
     else:
-        text = _decode(_read_bytes(path), path)
+        text = decoded(read_bytes(path), path)
         records = list(_from_csv(text, path) if kind == "csv" else _from_json(text, path))
     if not records:
         raise DataError(f"{path}, line 1: the file holds no record; it may have been cut short, copy it again")
     return records
 
 
-def _read_bytes(path: Path) -> bytes:
+def read_bytes(path: Path) -> bytes:
     raw = path.read_bytes()
     if not (path.name.endswith(".gz") or raw.startswith(b"\x1f\x8b")):
         return raw
@@ -67,7 +67,7 @@ def _read_bytes(path: Path) -> bytes:
         raise DataError(f"{path}: the gzip stream is cut short or damaged ({error}); copy the file again") from error
 
 
-def _decode(raw: bytes, path: Path) -> str:
+def decoded(raw: bytes, path: Path) -> str:
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -1,6 +1,6 @@
 """Speed and memory of what a user waits for, on the sample tier's tables; needs a finished 'make repro'.
 
-usage: python -m tests.bench [engine worlds packing survival prompts contrasts notebook]
+usage: python -m tests.bench [engine worlds packing survival prompts contrasts viability rerankers notebook]
 """
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ import time
 from lib import packing, reading, retrieval, survival, tables
 from tests.bench.engine import bench_engine
 from tests.bench.notebook_04 import bench_notebook
+from tests.bench.rerankers import bench_rerankers
 from tests.bench.statistics import bench_contrasts
+from tests.bench.viability import bench_viability
 from tests.bench.worlds import bench_worlds
 
 TIER = "sample"
@@ -68,7 +70,8 @@ def one_at_a_time(reader, prompt: str) -> str:
 
 
 BENCHES = {"engine": bench_engine, "worlds": bench_worlds, "packing": bench_packing, "survival": bench_survival, "prompts": bench_prompts,
-           "contrasts": bench_contrasts, "notebook": bench_notebook}
+           "contrasts": bench_contrasts, "viability": bench_viability, "rerankers": bench_rerankers,
+           "notebook": bench_notebook}
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or BENCHES:

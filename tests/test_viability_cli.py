@@ -1,0 +1,221 @@
+"""One command, one page: what it writes, what it prints, its exit status; the notebook's call gives the same files; the figures' titles."""
+
+import contextlib
+import io
+import re
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+from lib import tables
+from lib.charts import NothingToDraw
+from lib.figures_viability import two_error_plane
+from lib.figures_viability_regressions import regression_finding, regressions_by_slice
+from lib.viability_assembly import Inputs, assemble
+from lib.viability_cli import main, read_inputs
+from lib.viability_cli import parser as arguments
+from lib.viability_definitions import definitions
+from lib.viability_inputs import read_judgements, read_run
+from lib.viability_report import page
+from lib.viability_requirement import parse_all
+from lib.viability_run import audit_report, declared, write_report
+from lib.viability_slices import no_slices
+from tests.test_viability import judged, lists, random_run
+
+FILES = {"report.html", "queries.csv", "slices.csv", "verdicts.csv", "causes.csv", "cause_shares.csv", "units.csv", "controls.csv", "counts.csv"}
+
+
+def trec(rankings, tag):
+    return "".join(f"{r.qid} Q0 {r.doc_id} {r.rank} {r.score:.6f} {tag}\n" for r in rankings.itertuples())
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A run, judgements, a reranked run, slices, queries and a corpus as files."""
+    at = tmp_path_factory.mktemp("runs")
+    first, again, gold = random_run(1, queries=24)
+    (at / "hybrid.trec").write_text(trec(first, "hybrid"))
+    (at / "cross.trec").write_text(trec(again, "cross"))
+    (at / "qrels.txt").write_text("".join(f"{r.qid} 0 {r.doc_id} {r.grade:.0f}\n" for r in gold.itertuples()))
+    (at / "slices.csv").write_text("qid,slice\n" + "".join(f"q{i},{'<b>odd</b>' if i % 2 else 'even & more'}\n" for i in range(24)))
+    (at / "queries.csv").write_text("qid,text\n" + "".join(f"q{i},which number is {i}\n" for i in range(24)))
+    (at / "corpus.csv").write_text("doc_id,title,text\n" + "".join(f"d{i},T{i},the number is {i}\n" for i in range(30)))
+    return at
+
+
+def command(folder, out, *more):
+    return [
+        "--run",
+        f"{folder}/hybrid.trec",
+        "--qrels",
+        f"{folder}/qrels.txt",
+        "--reranked",
+        f"{folder}/cross.trec",
+        "--slices",
+        f"{folder}/slices.csv",
+        "--k",
+        "5",
+        "--resamples",
+        "200",
+        "--out",
+        str(out),
+        *more,
+    ]
+
+
+@pytest.fixture(scope="module")
+def written(folder):
+    """The files of one command, and what it printed."""
+    out, said = folder / "out", io.StringIO()
+    with contextlib.redirect_stdout(said):
+        assert main(command(folder, out, "--queries", f"{folder}/queries.csv", "--corpus", f"{folder}/corpus.csv")) == 0
+    return out, said.getvalue()
+
+
+def test_one_command_writes_the_report_and_prints_both_verdicts(written):
+    out, said = written
+    assert {p.name for p in out.iterdir()} == FILES
+    assert (
+        re.search(r"^all: .*\(document 001: fix retrieval\); the required evidence is absent for \d+ of \d+", said, re.M) and "written: report.html" in said
+    )
+    assert set(pd.read_csv(out / "causes.csv")["cause"]) <= {"vocabulary", "unknown", "underspecified query"}
+
+
+def test_the_page_stands_alone_and_shows_names_as_text(written):
+    text = (written[0] / "report.html").read_text(encoding="utf-8")
+    assert not re.search(r'(?:src|href)="(?!#)|url\((?!#)|@import|<script', text)
+    assert "<b>odd</b>" not in text and "&lt;b&gt;odd&lt;/b&gt;" in text and "even &amp; more" in text
+    assert text.count("<svg ") == text.count('role="img"') == 2 and "our verdict" in text and "document 001" in text and "oracle order" in text
+    ids = re.findall(r'\bid="([^"]+)"', text)
+    assert len(ids) == len(set(ids))
+
+
+def test_the_notebooks_call_gives_the_same_bytes(folder, written, tmp_path):
+    args = arguments().parse_args(command(folder, tmp_path, "--queries", f"{folder}/queries.csv", "--corpus", f"{folder}/corpus.csv"))
+    write_report(audit_report(read_inputs(args), parse_all("all"), cutoff=5, resamples=200), tmp_path)
+    for name in FILES:
+        assert (written[0] / name).read_bytes() == (tmp_path / name).read_bytes(), name
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (["--run", "nowhere.trec"], "nowhere.trec: is not there"),
+        (["--requirement", "policy:none"], "a requirement is"),
+        (["--k", "0"], "cutoff of at least 1"),
+        (["--depth", "-1"], "depth is at least 1"),
+        (["--requirement", "nobody=1"], "'nobody'"),
+        (["--resamples", "0"], "resamples must be at least 1"),
+    ],
+)
+def test_wrong_input_is_one_line_status_2_and_nothing_written(folder, tmp_path, capsys, change, said):
+    assert main([*command(folder, tmp_path / "out"), *change]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: ") and said in error and error.count("\n") == 1 and not (tmp_path / "out").exists()
+
+
+def test_judgements_are_asked_for(folder, tmp_path, capsys):
+    assert main(["--run", f"{folder}/hybrid.trec", "--out", str(tmp_path)]) == 2 and "--qrels, or --beir" in capsys.readouterr().err
+
+
+def test_a_gate_fails_where_a_slice_must_be_mended(folder, tmp_path):
+    assert main(command(folder, tmp_path, "--gate")) == 1
+    (folder / "good.trec").write_text("".join(f"q{i} Q0 r 1 1 x\n" for i in range(200)))
+    (folder / "good.txt").write_text("".join(f"q{i} 0 r 1\n" for i in range(200)))
+    assert main(["--run", f"{folder}/good.trec", "--qrels", f"{folder}/good.txt", "--resamples", "100", "--out", str(tmp_path), "--gate"]) == 0
+
+
+def test_the_module_is_a_command(folder, tmp_path):
+    done = subprocess.run([sys.executable, "-m", "lib.viability", *command(folder, tmp_path)], cwd=tables.ROOT, capture_output=True, text=True)
+    assert done.returncode == 0 and "written: report.html" in done.stdout and done.stderr == ""
+
+
+def test_without_a_reranker_the_report_still_stands(folder, tmp_path):
+    made = audit_report(assemble(read_run(folder / "hybrid.trec"), read_judgements(folder / "qrels.txt")), cutoff=5, resamples=100)
+    text = page(made)
+    assert "no reranker" in text and "No figure" in text and set(made.verdicts["reranking"]) == {"none"} and text.count("<svg ") == 1
+
+
+def test_a_run_of_one_query_and_one_without_gold_do_not_crash(tmp_path):
+    for gold in (judged(q={"a": 1}), judged(q={"a": 0})):
+        made = audit_report(Inputs(lists(q=["a"]), lists("re", q=["a"]), gold, no_slices(), pd.DataFrame(columns=["what", "n", "meaning"])), resamples=50)
+        assert len(write_report(made, tmp_path)) == len(FILES) and len(made.verdicts) == 2
+
+
+def test_the_reports_of_several_rerankers_fit_the_declared_tables():
+    first, again, gold = random_run(5)
+    names = pd.DataFrame([("set", f"q{i}", "odd" if i % 2 else "even") for i in range(20)], columns=["dataset", "qid", "slice"])
+    counts = pd.DataFrame(columns=["what", "n", "meaning"])
+    made = declared([audit_report(Inputs(first, r, gold, names, counts), cutoff=5, resamples=100, tier="sample") for r in (again, None)])
+    checked = {name: tables.check(table, name) for name, table in made.items()}
+    assert set(checked["audit"]["reranker"]) == {"reranker", "none"} and len(checked["audit"]) == 2 * 2 * 20
+    assert checked["audit_missing"]["qid"].nunique() <= 20 and not checked["audit_missing"].duplicated(["qid", "doc_id"]).any()
+
+
+def test_two_data_sets_with_equal_ids_are_kept_apart():
+    """The same query and passage ids in both; in one the missing passage shares the question's words, in the other it does not."""
+    first, gold = lists(q=["a"]), judged(q={"a": 1, "b": 1})
+    both = [pd.concat([t, t.assign(dataset="other")], ignore_index=True) for t in (first, gold)]
+    queries = pd.DataFrame({"dataset": ["set", "other"], "qid": "q", "text": ["green gate", "green gate"]})
+    corpus = pd.DataFrame({"dataset": ["set", "other"] * 2, "doc_id": ["a", "a", "b", "b"], "text": ["x", "y", "green gate", "soup"]})
+    made = audit_report(Inputs(both[0], None, both[1], no_slices(), pd.DataFrame(columns=["what", "n", "meaning"]), queries, corpus), resamples=50)
+    assert made.causes.set_index("dataset")["overlap"].to_dict() == {"set": 1.0, "other": 0.0}
+    assert sorted(made.verdicts["dataset"].unique()) == ["other", "set"] and len(made.units["dataset"].unique()) == 2
+
+
+def test_definitions_are_complete_rows():
+    assert definitions().map(bool).all(axis=None) and set(definitions()["compared"]) == {"equal", "differs"}
+
+
+# ---- figures
+
+
+def drawn(**kwargs):
+    first, again, gold = random_run(5)
+    names = pd.DataFrame([("set", f"q{i}", "odd" if i % 2 else "even") for i in range(20)], columns=["dataset", "qid", "slice"])
+    made = audit_report(Inputs(first, again, gold, names, pd.DataFrame(columns=["what", "n", "meaning"])), cutoff=5, resamples=100, tier="sample")
+    return made.slices.query("gain == 'linear'"), made.verdicts.query("gain == 'linear'")
+
+
+def test_the_plane_has_a_mark_a_slice_with_both_intervals_and_names_its_regions():
+    slices, verdicts = drawn()
+    spec = two_error_plane(slices, verdicts, "sample").to_dict()
+    rows = next(r for r in spec["datasets"].values() if "omission_gap" in r[0])
+    assert {r["name"] for r in rows} == {"odd", "even", "all queries"}
+    for r in rows:
+        assert (
+            r["omission_gap_low"] <= r["omission_gap"] <= r["omission_gap_high"]
+            and r["ordering_headroom_low"] <= r["ordering_headroom"] <= r["ordering_headroom_high"]
+        )
+    text = str(spec)
+    assert all(name in text for name in ("RERANK", "REPAIR RETRIEVAL", "REPAIR BOTH", "BASELINE"))
+    assert "sample tier" in " ".join(spec["title"]["subtitle"])
+
+
+def test_the_plane_of_two_set_ups_or_of_nothing_is_refused():
+    slices, verdicts = drawn()
+    with pytest.raises(NothingToDraw, match="2 set-ups"):
+        two_error_plane(pd.concat([slices, slices.assign(depth=3)]), verdicts)
+    with pytest.raises(NothingToDraw, match="no slice has"):
+        two_error_plane(slices.assign(estimate=float("nan")), verdicts)
+
+
+@pytest.mark.parametrize(
+    ("said", "title"),
+    [
+        (["wins", "loses", "wins"], "The reranker gains on a; loses on b; it lowers 5 of 30 queries"),
+        (["undecided", "undecided", "wins"], "The reranker is undecided on a and b; it lowers 5 of 30 queries"),
+    ],
+)
+def test_the_regressions_title_says_what_the_table_says(said, title):
+    df = pd.DataFrame({"slice": ["a", "b", "all"], "name": ["a", "b", "all queries"], "regressed": [0.2, 0.1, 1 / 6], "regressed_n": [20, 10, 30]})
+    assert regression_finding(df, said) == title
+
+
+def test_net_change_is_what_was_lifted_less_what_was_lost():
+    slices, verdicts = drawn()
+    spec = regressions_by_slice(slices, verdicts, "sample").to_dict()
+    rows = next(r for r in spec["datasets"].values() if "lifted" in r[0])
+    assert all(abs(r["lifted"] + r["spoilt"] - r["realised_gain"]) < 1e-5 and r["spoilt"] <= 0 <= r["lifted"] for r in rows)
