@@ -18,7 +18,7 @@ ORDER = ("fp32", "fp16", "bf16", "served", "nf4")
 COLUMNS = ("reader", "precision", "billions", "policy", "control", "estimate", "ci_low", "ci_high", "n")
 
 
-def reader_ladder(table: pd.DataFrame, published: pd.DataFrame | None = None, pairs: tuple = (("submod", "focused"), ("submod", "naive")),
+def reader_ladder(table: pd.DataFrame, published: pd.DataFrame | None = None, pairs: tuple = (("submod", "focused"), ("submod", "naive"), ("tuned", "submod")),
                   margin: float | None = None, tier: str | None = None) -> alt.VConcatChart:
     """A panel a contrast: difference in F1 with its interval against the reader's parameters (log), number formats of one size side by side.
 
@@ -39,8 +39,7 @@ def reader_ladder(table: pd.DataFrame, published: pd.DataFrame | None = None, pa
     reach = 1.3 * np.nanmax(np.abs(places[["estimate", "ci_low", "ci_high"]].to_numpy(float)))
     last = len(shown) - 1
     charts = [_panel(places, pair, span, reach, sizes, margin, k == last) for k, pair in enumerate(shown)]
-    second = f"{finding(df, shown[1])}. " if last else ""
-    notes = [f"{second}{_corrected(df, shown)}",
+    notes = [*(f"{finding(df, pair)}." for pair in shown[1:]), _corrected(df, shown),
              f"{words.counted_in(df)} a mark · {words.tier_of(df, tier)}" + (f" · shaded: within ±{margin:g}" if margin else ""),
              f"Bars: 95{words.GAP}% paired bootstrap intervals over questions"]
     return alt.vconcat(_key(len(beside) > 0), *charts, spacing=14).properties(title=words.headed(finding(df, shown[0]), *notes, width=740))

@@ -26,7 +26,7 @@ from lib.tables import TABLES
 MEASURES = ("f1", "em", "words", "answer_precision", "answer_recall", "abstains", "cut_off")
 RUNG = ["reader", "precision"]
 LEVEL = 0.05  # of the lead of a best policy
-PAIRS = (("submod", "focused"), ("submod", "naive"), ("focused", "naive"))
+PAIRS = (("submod", "focused"), ("submod", "naive"), ("focused", "naive"), ("tuned", "submod"), ("tuned", "focused"))
 
 
 def joined(questions: pd.DataFrame, asked: pd.DataFrame, answers: pd.DataFrame, survived: pd.DataFrame, limit: int = 16) -> pd.DataFrame:

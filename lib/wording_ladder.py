@@ -17,7 +17,7 @@ def ladder_answer(table: pd.DataFrame) -> str:
     """The bold answer, a sentence a data set: on how many rungs submod is ahead of focused and of naive, what size did to that edge, and what NF4 cost."""
     out = []
     for dataset, part in table.groupby("dataset"):
-        edges = [s for s in (edge(part, *PAIR), edge(part, "submod", "naive")) if s]
+        edges = [s for s in (edge(part, *PAIR), edge(part, "submod", "naive"), edge(part, "tuned", "submod")) if s]
         said = [*edges, *(s for s in (scale(part), quantisation(part)) if s)]
         n = int(part.loc[part["kind"] == "contrast", "n"].max()) if edges else 0
         out.append(f"On {named(dataset)} ({n} questions) {'; '.join(said)}." if edges else f"On {named(dataset)} submod was not read beside focused or naive.")
