@@ -3,9 +3,20 @@ from lib.declarations_between import INTERVAL, QUESTION
 from lib.declarations_results import TIER
 
 RERANKERS: dict[str, dict] = {
-    "rerank_costs": dict(format="parquet", key=["dataset", "qid", "scope", "ranker"], meaning="what each reranked list would cost without a cache (SPEC 11)",
-                         columns={
-        **QUESTION, "scope": ("str", "own: the question's paragraphs; pooled: all paragraphs"), "ranker": ("str", "the reranked list's name"),
+    "rerankers": dict(format="csv", key=["tier", "dataset", "ranker", "measure"],
+                      meaning="each reranked list, and each second retrieval, against its own first stage on its questions (lib.rerankers_compare)", columns={
+        **TIER, "dataset": QUESTION["dataset"], "ranker": ("str", "the list: first stage + reranker, or a second retrieval"),
+        "first_stage": ("str", "what it was made from"), "kind": ("str", "no model, cross-encoder, language model; second retrieval: no reranker"),
+        "measure": ("str", "ndcg at the cutoff; pool_recall: recall at the depth, which no reranker changes"),
+        "depth": ("int", "candidates counted by pool_recall"), "cutoff": ("int", "final places"), "first": ("float?", "mean of the first stage"),
+        "estimate": ("float?", "mean of the list"), "delta": ("float?", "list minus first stage"), "ci_low": INTERVAL["ci_low"], "ci_high": INTERVAL["ci_high"],
+        "p_value": ("float?", "two-sided, paired cluster bootstrap"), "p_holm": ("float?", "Holm over the lists of one data set and measure"),
+        "calls": ("float?", "model calls a question; missing where not counted"), "tokens": ("float?", "tokens read a question"),
+        "repaired": ("float?", "malformed or contradictory outputs that had to be repaired, of all questions"),
+        "repaired_calls": ("float?", "calls that they are out of"), "n": ("int", "questions with a list and a relevant passage")}),
+    "rerank_costs": dict(format="csv", key=["tier", "dataset", "qid", "scope", "ranker"],
+                         meaning="what each reranked list would cost without a cache (SPEC 11)", columns={
+        **TIER, **QUESTION, "scope": ("str", "own: the question's paragraphs; pooled: all paragraphs"), "ranker": ("str", "the reranked list's name"),
         "first": ("str", "first-stage list that was reordered"), "depth": ("int", "candidates that were to be reordered"),
         "candidates": ("int", "candidates that were: fewer where the list is shorter"), "calls": ("int", "model calls"),
         "tokens": ("int", "tokens the model read"), "repaired": ("int", "malformed or contradictory outputs that had to be repaired")}),

@@ -60,6 +60,8 @@ def finding(enough: pd.Series | None, fall: pd.Series | None, curve: pd.DataFram
     if fall is not None and fall["verdict"] == "falls":
         lost = f"{fall['depth']} candidates instead of {fall['peak']} change nDCG@{m} by {words.signed(fall['delta'])}"
         return f"Deeper is worse: {lost}, chosen and confirmed on different questions"
+    if gains is not None and len(gains) and not (gains["ci_low"] > 0).any():
+        return f"At no depth tried does reranking clearly beat the first stage: {ends}"
     if enough is None or enough["verdict"] == "undefined":
         return ends[0].upper() + ends[1:]
     if enough["verdict"].startswith("decided"):

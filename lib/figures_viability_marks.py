@@ -55,7 +55,8 @@ def _short(verdict: str) -> str:
 def setting_of(df: pd.DataFrame, slices: pd.DataFrame, tier: str | None) -> list[str]:
     one = df.iloc[0]
     again = "" if one["reranker"] == "none" else f" · reranked by {one['reranker']}"
+    where = "" if df["dataset"].nunique() > 1 or one["dataset"] == "run" else f"{wording.named(one['dataset'])} · "  # files of a command line have no name
     return [
         f"{one['first_stage']}, depth {one['depth']}{again} · {words.tier_of(slices, tier)}",
-        f"nDCG@{one['cutoff']}, {one['gain']} gain · {words.counted(df['n'], 'queries')}",
+        f"{where}nDCG@{one['cutoff']}, {one['gain']} gain · {words.counted(df['n'], 'queries')}",
     ]

@@ -16,7 +16,10 @@ class Instruction(NamedTuple):
 
 
 class Case(NamedTuple):
-    """One question with its candidates in first-stage order and their grades; other words and an instruction where there are any."""
+    """One question with its candidates in first-stage order and their grades; other words, an instruction and a stranger where there are any.
+
+    ``stranger``: the passage of another question that the probes put in; without one they draw it from the other cases.
+    """
 
     qid: str
     question: str
@@ -24,6 +27,7 @@ class Case(NamedTuple):
     grades: Sequence[float]
     reworded: str | None = None
     instruction: Instruction | None = None
+    stranger: str | None = None
 
 
 class Asked:

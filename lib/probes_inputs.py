@@ -115,6 +115,7 @@ def _with_stranger(asked: Asked, cases: Sequence[Case]) -> list[list[int] | None
     found: list[list[int] | None] = []
     for case in cases:
         strangers = [p for other in cases if other.qid != case.qid for p in other.passages if p not in case.passages]
+        strangers = strangers if case.stranger is None else [case.stranger]
         if not strangers or not len(case.passages):
             found.append(None)
             continue

@@ -36,6 +36,12 @@ STAGES = {
                      ["unlock", "budget_gap", "order", "dials", "dials_levels", "scope_map", "embedders"]),
     "06_reader_ladder": (["data/sample/recorded", "data/results/scores", "data/published", "lib/prompts"], ["questions", "contexts", "survival", "packing"],
                          ["ladder", "ladder_partners"], ["reader_ladder", "rung_scores", "answer_forms"]),
+    "07_gating": (["data/sample/recorded", "data/sample/service_times.json", "data/results/models", "data/results/scores", "lib/prompts"],
+                  ["questions", "gold", "documents", "rankings"],
+                  ["audit", "audit_slices", "audit_verdicts", "audit_missing", "audit_causes", "audit_units", "audit_controls", "rerankers", "rerank_costs",
+                   "cascade", "depth", "depth_entered", "depth_sufficient", "depth_falls", "depth_cost", "latency", "fallback", "probes", "score_scale",
+                   "reliability"],
+                  ["two_error_plane", "regressions_by_slice", "rerankers", "depth_curves", "latency_tails"]),
 }
 
 

@@ -148,7 +148,7 @@ def test_costs_are_told_for_each_list_and_rows_in_any_order_give_the_same(monkey
     rankings, questions, documents = world()
     rows, cost = rerank_all(rankings, questions, documents, Mills(), depth=4, first="dense")
     monkeypatch.setattr(tables, "TABLES", tables.TABLES | {name: tables._declared(name, spec) for name, spec in RERANKERS.items()})
-    tables.check(cost, "rerank_costs")
+    tables.check(cost.assign(tier="sample"), "rerank_costs")
     assert cost["candidates"].tolist() == [4, 4, 4] and cost["calls"].tolist() == [4, 4, 4] and set(cost["first"]) == {"dense"}
     turned = rerank_all(rankings.sample(frac=1, random_state=0), questions[::-1], documents.sample(frac=1, random_state=1), Mills(), depth=4, first="dense")
     pd.testing.assert_frame_equal(rows, turned[0])

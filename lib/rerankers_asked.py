@@ -1,0 +1,75 @@
+"""What a tier asks of its rerankers: whole lists of one, the recorded lists of language models, second retrievals; what is left out and why (SPEC 11)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from lib import retrieval
+from lib.encoders import Encoder
+from lib.rerankers_feedback import feedback_lists
+from lib.rerankers_lists import COLUMNS, COST
+from lib.rerankers_open import check_spec
+from lib.rerankers_sample import SUBSETS, Task, reranked
+from lib.store import Store
+from lib.viability_sets import fused
+from lib.weights import WeightsError
+
+
+class Made(NamedTuple):
+    """``rankings``: the lists given and those made; ``costs`` of the reranked ones; ``left_out``: {list: reason}."""
+
+    rankings: pd.DataFrame
+    costs: pd.DataFrame
+    left_out: dict[str, str]
+
+
+def tasks_of(reranker: Mapping[str, Any], firsts: Sequence[str], depth: int, language_models: bool = False) -> tuple[list[Task], dict[str, Any] | None]:
+    """(the tasks of one reranker over the first stages and the recorded ones of language models, its specification or None).
+
+    ``reranker``: a specification (``rerankers_open``) with ``questions``, how many of each data set (0 or not given: all); {}: none.
+
+    >>> tasks, spec = tasks_of({"method": "cross_encoder", "model": "reranker", "questions": 0}, ["hybrid", "dense"], 50)
+    >>> [task.first for task in tasks], spec, tasks_of({}, ["hybrid"], 50)
+    (['hybrid', 'dense'], {'method': 'cross_encoder', 'model': 'reranker'}, ([], None))
+    """
+    spec = {k: v for k, v in reranker.items() if k != "questions"}
+    whole = [Task(spec, reranker.get("questions", 0), depth, first) for first in firsts] if spec else []
+    if spec:
+        check_spec(spec)
+    return [*whole, *(t for t in SUBSETS if language_models and t.first in firsts)], spec or None
+
+
+def asked(
+    rankings: pd.DataFrame,
+    questions: pd.DataFrame,
+    documents: pd.DataFrame,
+    tasks: Sequence[Task],
+    firsts: Sequence[str],
+    feedback: Mapping[str, str | Encoder] | None = None,
+    scope: str = "pooled",
+    depth: int = 50,
+    store: Store | None = None,
+) -> Made:
+    """Every list of the tier: those given, the free fusion of each first stage, the tasks' lists, and second retrievals.
+
+    ``feedback``: method -> what it asks, an encoder (or its name) for rocchio, "bm25" for rm3; of scope pooled alone. What cannot be had (a score that
+    is not recorded where weights are missing) is left out with its reason.
+    """
+    there = set(rankings.loc[rankings["scope"] == scope, "ranker"])
+    firsts = [f for f in firsts if f in there]
+    left = {}
+    rows, costs = pd.DataFrame(columns=COLUMNS), pd.DataFrame(columns=COST)
+    if wanted := [t for t in tasks if t.first in firsts]:
+        rows, costs, left = reranked(rankings, questions, documents, wanted, store, scope)
+    found = []
+    for method, how in (feedback or {}).items() if scope == "pooled" else ():
+        try:
+            encoder = retrieval.encoder(how) if isinstance(how, str) and method == "rocchio" else how
+            found.append(feedback_lists(rankings, questions, documents, method, encoder, depth=depth))
+        except WeightsError as error:
+            left[method] = str(error).splitlines()[0]
+    more = [t for t in (fused(rankings, firsts, scope, depth), rows, *found) if len(t)]
+    return Made(pd.concat([rankings, *more], ignore_index=True), costs, left)
