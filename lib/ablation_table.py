@@ -92,7 +92,7 @@ def finding(drawn: pd.DataFrame) -> str:
     """
     clear = drawn["p_holm"].astype(float) < 0.05
     sides = [(word, drawn.loc[clear & side, "label"].tolist()) for word, side in (("fewer", drawn["delta"] < 0), ("more", drawn["delta"] > 0))]
-    parts = [f"{len(names)} keep{'s' if len(names) == 1 else ''} {word} answers ({', '.join(names[:3])}{' ...' if len(names) > 3 else ''})"
+    parts = [f"{len(names)} keep{'s' if len(names) == 1 else ''} {word} answers ({'; '.join(names[:3])}{' ...' if len(names) > 3 else ''})"
              for word, names in sides if names]
     rest = int((~clear).sum())
     if not parts:

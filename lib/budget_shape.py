@@ -77,7 +77,7 @@ def budget_shape(rows: pd.DataFrame, pairs: Sequence[tuple[str, str]], metrics: 
     """The budget_shape table: gaps at every budget and the three contrasts of shape, for each data set, over all of them, and each reader.
 
     ``rows``: dataset, qid, pack_id, policy, budget, reader, precision and the metrics (missing where undefined). Holm over the rows of one pair and metric.
-    ``quantity``: gap_<budget>, bump, trend, curve.
+    ``quantity``: gap_<budget>, bump, trend, curve; ``verdict`` of a shape says above 0, below 0, equivalent or undecided.
     """
     made = []
     for key, group in [*rows.groupby(KEY), *_over_all(rows)]:
@@ -86,7 +86,9 @@ def budget_shape(rows: pd.DataFrame, pairs: Sequence[tuple[str, str]], metrics: 
                 deltas = shape(gaps(group.dropna(subset=[metric]), treatment, control, metric)).dropna(axis=1, how="all")
                 if len(deltas.columns):
                     made += [(tier, *key, treatment, control, metric, *r) for r in scope.judged(deltas, margin, resamples, seed).itertuples(name=None)]
-    return pd.DataFrame(made, columns=COLUMNS)
+    table = pd.DataFrame(made, columns=COLUMNS)
+    sides = table["verdict"].replace({"wins": "above 0", "loses": "below 0"})  # a shape is nobody's win
+    return table.assign(verdict=table["verdict"].where(table["quantity"].str.startswith("gap_"), sides))
 
 
 def _over_all(rows: pd.DataFrame) -> list[tuple[tuple, pd.DataFrame]]:

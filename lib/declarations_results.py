@@ -69,7 +69,7 @@ RESULTS = {
                      meaning="what answer-in-context adds to recall@5 in predicting answer quality (document 000, section 3.3 (a))", columns={
         **TIER, "dataset": ("str", "data set, or all"), **READER, **POOLING, **ROWS, "outcome": ("str", "f1 or em"),
         "quantity": ("str", "r2_recall, r2_both, delta_r2, delta_r2_equal_recall (the same against a stricter null); beta_* in outcome units per SD; "
-                            "std_beta_* fully standardised; partial_r; r_predictors"),
+                            "std_beta_* fully standardised; partial_r; r_predictors; *_closed_book: beside the closed-book score (lib.validity_closed_book)"),
         **{k: v for k, v in INTERVAL.items() if k not in ("n", "clusters")}, "p_value": ("float?", "two-sided; for delta_r2 from the permutation null"),
         "null_high": ("float?", "delta_r2: 95th percentile when answer-in-context is permuted across questions within policy; _equal_recall: across those of "
                                 "equal recall"),

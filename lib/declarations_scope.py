@@ -5,7 +5,7 @@ from lib.declarations_results import DELTA, HALF, PAIR, PANEL, SET, TIER
 JUDGED = {**DELTA, "p_value": ("float?", "two-sided, paired cluster bootstrap"), "p_holm": ("float?", "Holm over the rows of one family"),
           "margin": ("float?", "equivalence margin"), "eq_low": ("float?", "lower end of the 90 % interval"), "eq_high": ("float?", "upper end"),
           "eq_p": ("float?", "two one-sided tests, the larger p"),
-          "verdict": ("str", "wins, loses, equivalent (within the margin), undecided, undefined; on tokens fewer, more"),
+          "verdict": ("str", "wins, loses, equivalent (within the margin), undecided, undefined; on tokens fewer, more; of a shape above 0, below 0"),
           "mde": ("float?", "minimum detectable effect at 80 % power"), "n": INTERVAL["n"], "clusters": INTERVAL["clusters"]}
 
 SCOPE: dict[str, dict] = {

@@ -7,7 +7,7 @@ import altair as alt
 import pandas as pd
 
 from lib import chart_words as words
-from lib.charts import FAINT, INK, LOOKS, MUTED, PERCENT, SPARE, ChartError, in_order, ready
+from lib.charts import FAINT, INK, LOOKS, MUTED, PERCENT, SPARE, ChartError, NothingToDraw, in_order, ready
 
 WIDTH, HEIGHT, ACROSS = 186, 136, 3  # pixels of a panel; panels in a row
 METRIC = "answer_in_context_defined"
@@ -62,6 +62,8 @@ def dial_levels(table: pd.DataFrame, tier: str | None = None, metric: str = METR
 
 
 def _checked(rows: pd.DataFrame, figure: str) -> pd.DataFrame:
+    if rows.empty:
+        raise NothingToDraw(f"{figure}: no world was packed in this run (world_questions: 0)")
     df = ready(rows.dropna(subset=["estimate", "ci_low", "ci_high"]), figure, *NEEDED)
     if df.duplicated(["dial", "value", "treatment", "control", "measure"]).any():
         raise ChartError(f"{figure}: a contrast has several rows at one value; keep one tier and one reader")

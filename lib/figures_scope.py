@@ -54,9 +54,10 @@ def finding(verdicts: pd.DataFrame, counts: tuple[int, int, int], treatment: str
     'submod gains on focused in 2 and loses in 0 of 9 comparisons; budget borne out, structure not seen'
     """
     parts = []
-    for kind in ("borne out", "reversed", "not seen", "not tested"):
+    for kind in ("borne out", "reversed", "not seen", "not tested"):  # the last: its settings may be drawn, but not the difference that decides it
         names = list(verdicts.loc[verdicts["verdict"] == kind, "condition"])
-        parts += [f"{words.listed(names)} {kind}"] if names else []
+        lacks = f"without the difference that decides {'it' if len(names) == 1 else 'them'}"
+        parts += [f"{words.listed(names)} {lacks if kind == 'not tested' else kind}"] if names else []
     settings, wins, losses = counts
     return f"{treatment} gains on {control} in {wins} and loses in {losses} of {settings} comparisons" + (f"; {', '.join(parts)}" if parts else "")
 

@@ -129,7 +129,7 @@ def _shape(table: pd.DataFrame) -> str:
     rows = pd.concat([rows[rows["metric"] == m] for m in ("answer_in_context_defined", "f1")])
     if rows.empty:
         return "Gain of submod by budget; the shape is not tested, since 96, 160 and 224 tokens were not all packed"
-    said = {"wins": "has its top at 160 tokens", "loses": "dips at 160 tokens, the opposite of an inverted U", "undecided": "shows no inverted U"}
+    said = {"wins": "has its top at 160 tokens", "loses": "dips at 160 tokens, the opposite of an inverted U", "undecided": "shows no clear inverted U"}
     found: dict[str, list[str]] = {verdict: [] for verdict in said}
     for r in rows.itertuples():
         mean, low, high = (words.signed(100 * v, 1) for v in (r.delta, r.ci_low, r.ci_high))

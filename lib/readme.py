@@ -1,10 +1,11 @@
-"""The finding on README's first screen, built from the tables.
+"""What README says of results, built from the tables.
 
-usage: python -m lib.readme          writes it between its two marks
+usage: python -m lib.readme          writes the finding on the first screen and the numbers further down, each between its two marks
 """
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -12,7 +13,6 @@ import pandas as pd
 from lib import tables, wording, wording_stages
 from lib.tables import ROOT, write_atomically
 
-MARKS = re.compile(r"(<!-- finding -->\n).*?(\n<!-- /finding -->)", re.S)
 READER, BUDGET, KEPT = "qwen2.5-coder-0.5b", 160, "answer_in_context_defined"
 ARMS = {"naive": "naive", "focused": "focused", "submod": "submod", "tuned": "learned", "best_possible": "at most"}
 
@@ -35,68 +35,118 @@ def kept(tier: str) -> str:
     sets = [wording.named(d) for d in rows["dataset"].unique() if d != "all"]
     whole = "all" if (rows["dataset"] == "all").any() else rows["dataset"].iloc[0]
     of = rows[(rows["dataset"] == whole) & (rows["measure"] == KEPT)].set_index("policy")
-    tokens = rows[(rows["dataset"] == whole) & (rows["measure"] == "n_tokens") & (rows["policy"] == "tuned")]["delta"].iloc[0]
     said = [f"{wording.NAMES[p]} keeps {_hundred(of.loc[p, 'estimate'])}" for p in ("naive", "submod", "focused")]
-    learned = of.loc["tuned"]
+    learned, tokens = of.loc["tuned"], _tokens(rows, whole)
     return (f"On {learned.n:,} questions of {' and '.join(filter(None, [', '.join(sets[:-1]), sets[-1]]))}, with room for {BUDGET} tokens of evidence, of 100 answers {', '.join(said)}, and a packer "
             f"that learned from training questions where answers stand keeps {_hundred(learned.estimate)} ({_gap(learned, '')} points against submodular packing, with {abs(tokens):.1f} "
-            f"{'fewer' if tokens < 0 else 'more'} tokens). No choice of snippets keeps more than {_hundred(of.loc['best_possible', 'estimate'])}.")
+            f"{'fewer' if tokens < 0 else 'more'} tokens over all questions). No choice of snippets from the five retrieved passages keeps more than "
+            f"{_hundred(of.loc['best_possible', 'estimate'])}.")
 
 
-def explains(tier: str) -> dict[str, str]:
-    """Data set -> per cent of the variance of F1 that recall@5 explains + what answer-in-context adds (and what chance would), over questions with a span."""
+def _tokens(rows: pd.DataFrame, dataset: str) -> float:
+    """Mean tokens of the learned packer less submodular packing's, over all questions of ``dataset``."""
+    return rows[(rows["dataset"] == dataset) & (rows["measure"] == "n_tokens") & (rows["policy"] == "tuned")]["delta"].iloc[0]
+
+
+def follows(tier: str = "real") -> str:
+    """Whether F1 follows the learned packer's lead over submodular packing, rung by rung of the reader ladder, and how readers score without any context."""
+    table = tables.read("ladder", tier)
+    table = table[(table["quantity"] == "f1") & (table["policy"].isin(["tuned", "closed_book", "pooled"]))]
+    edges = table[(table["kind"] == "contrast") & (table["policy"] == "tuned") & (table["control"] == "submod")].sort_values(["billions", "precision"])
+    if edges.empty:
+        return ""
+    score = table[table["kind"] == "score"].set_index(["dataset", "reader", "precision", "policy"])["estimate"]
+    said = [f"{r.reader} {r.precision} {_gap(r._asdict(), '')} (any packer {score[r.dataset, r.reader, r.precision, 'pooled']:.2f}, "
+            f"no context {score[r.dataset, r.reader, r.precision, 'closed_book']:.2f})" for r in edges.itertuples()]
+    sets = ", ".join(wording.named(d) for d in edges["dataset"].unique())
+    return f"Does F1 follow? Points of F1, learned - submod, {edges['n'].max()} questions of {sets}, by reader: {'; '.join(said)}."
+
+
+def explains(tier: str) -> list[str]:
+    """Lines of a table: per cent of the variance of F1 over span questions that goes with recall@5, what answer-in-context adds, what chance would add at
+    most, and what it adds beside recall and the same reader's answers without a context (which no packer can have changed)."""
     rows = tables.read("validity", tier)
     rows = rows[(rows["pooling"] == "policies") & (rows["rows"] == "defined") & (rows["outcome"] == "f1") & (rows["dataset"] != "all")].dropna(subset=["estimate"])
     if tier == "sample":
         rows = rows[rows["reader"] == READER]
-    told = {}
+    out = []
     for dataset, part in rows.groupby("dataset", sort=False):
         q = part.drop_duplicates("quantity").set_index("quantity")
-        told[dataset] = f"{100 * q.loc['r2_recall', 'estimate']:.0f} + {100 * q.loc['delta_r2', 'estimate']:.0f} (chance: {100 * q.loc['delta_r2', 'null_high']:.0f})"
-    return told
+        cells = [q.loc["r2_recall", "estimate"], q.loc["delta_r2", "estimate"], q.loc["delta_r2", "null_high"],
+                 q["estimate"].get("delta_r2_closed_book", float("nan"))]
+        out.append(f"| {wording.named(dataset)} ({q['clusters'].iloc[0]}), {q['reader'].iloc[0]} | " + " | ".join("" if pd.isna(c) else f"{100 * c:.1f}" for c in cells) + " |")
+    return out
 
 
 def lines(tier: str) -> list[str]:
-    """The table's lines, one a data set: answers kept of a hundred by each packer, two differences with their intervals, the variance explained."""
-    rows, r2 = contest(tier), explains(tier)
-    out = []
+    """The table's lines, one a data set: answers kept of a hundred by each packer, and two differences with their intervals."""
+    rows, out = contest(tier), []
     for dataset, part in rows[rows["measure"] == KEPT].groupby("dataset", sort=False):
         if dataset == "all":
             continue
         of = part.set_index("policy")
         levels = " | ".join(_hundred(of.loc[p, "estimate"]) for p in ARMS)
-        out.append(f"| {wording.named(dataset)} ({of.loc['tuned', 'n']}) | {levels} | {_gap(of.loc['tuned'])} | {_gap(of.loc['focused'])} | {r2.get(dataset, '')} |")
+        out.append(f"| {wording.named(dataset)} ({of.loc['tuned', 'n']}) | {levels} | {_gap(of.loc['tuned'])} | {_gap(of.loc['focused'])} |")
     return out
 
 
+def there() -> list[str]:
+    """The tiers whose results are at hand, the real one last."""
+    return [t for t in ("sample", "real") if tables.TABLES["packer_contest"].path(t).exists()]
+
+
 def finding() -> str:
-    """What the packers keep, where answers are lost, the data sets side by side, and how the register of published figures stands."""
-    there = [t for t in ("sample", "real") if tables.TABLES["packer_contest"].path(t).exists()]
-    head = [f"| questions (n) | {' | '.join(ARMS.values())} | learned - submod | focused - submod | recall + answer-in-context |", f"|---|{'--:|' * len(ARMS)}---|---|---|"]
-    parts = [f"> **{kept(there[-1])}**", f"> {lost()}", "", "Answers kept of 100, and what explains F1:", "", *head, *(line for t in there[::-1] for line in lines(t)), "",
-             f"*Questions whose answer is a span of text, {BUDGET} tokens; differences in points with 95 % intervals, bold where they exclude 0. Last column: per cent of the variance of F1 that recall@5 "
-             f"explains + what answer-in-context adds beyond it (up to how much chance would){'; on real questions by a reader of 135M parameters' if 'real' in there else ''}.*"]
+    """The first screen: what the packers keep, whether F1 follows, where answers are lost, the data sets side by side."""
+    tiers = there()
+    more = [f"> {follows()}"] if "real" in tiers and follows() else []
+    head = [f"| answers kept of 100 (n) | {' | '.join(ARMS.values())} | learned - submod | focused - submod |", f"|---|{'--:|' * len(ARMS)}---|---|"]
+    return "\n".join([f"> **{kept(tiers[-1])}**", *more, f"> {lost()}", "", *head, *(line for t in tiers[::-1] for line in lines(t)), "",
+                      f"*Span questions, {BUDGET} tokens; differences in points, 95 % intervals, bold where they exclude 0.*"])
+
+
+def more() -> str:
+    """Further down: what goes with F1 beside recall, chance and memory; how the register of published figures stands."""
+    tiers = there()
+    out = ["| questions (n), reader | recall@5 | answer-in-context adds | chance, at most | adds beside closed book |", "|---|--:|--:|--:|--:|",
+           *(line for t in tiers[::-1] for line in explains(t)), "",
+           "*Per cent of the variance of F1 over questions whose answer is a span. The last column asks what is left beside the same reader's answers without a context: "
+           "a small reader on public questions answers much from memory or by guessing, and easy questions keep their answers more often.*"]
     if tables.TABLES["claims"].path("real").exists():
-        verdicts = tables.read("claims", "real")["verdict"].value_counts()
-        counted = ", ".join(f"{verdicts.get(v, 0)} {said}" for v, said in (("reproduced", "reproduced"), ("differs", "differ"), ("inconclusive", "inconclusive"), ("not run", "not run")))
-        parts += ["", f"The preprint's figures (document 000, below) beside ours on real questions, with a smaller reader: {counted}."]
-    return "\n".join(parts)
+        known = tables.read("claims", "real")
+        free = known["reader_needed"].isna()
+        out += ["", f"The preprint's figures beside ours on public questions: of those that need no reader {_counted(known[free])}; of those read by its models of 3B to 14B, "
+                f"beside our 135M, {_counted(known[~free])}."]
+    return "\n".join(out)
+
+
+def _counted(known: pd.DataFrame) -> str:
+    verdicts = known["verdict"].value_counts()
+    return ", ".join(f"{verdicts[v]} {said}" for v, said in (("reproduced", "reproduced"), ("differs", "differ"), ("inconclusive", "inconclusive"),
+                                                             ("not run", "not run")) if v in verdicts)
 
 
 def _hundred(share: float) -> str:
     return f"{100 * share:.0f}"
 
 
-def _gap(row: pd.Series, mark: str = "**") -> str:
+def _gap(row: Mapping, mark: str = "**") -> str:
     """A difference in points with its interval, marked where that excludes 0; nothing where it is undefined."""
-    if pd.isna(row["delta"]):
+    delta, low, high = (row["delta"], row["delta_low"], row["delta_high"]) if "delta" in row else (row["estimate"], row["ci_low"], row["ci_high"])
+    if pd.isna(delta):
         return ""
-    mark = mark if row["delta_low"] > 0 or row["delta_high"] < 0 else ""
-    return f"{mark}{100 * row['delta']:+.1f}{mark} [{100 * row['delta_low']:+.1f}, {100 * row['delta_high']:+.1f}]"
+    mark = mark if low > 0 or high < 0 else ""
+    return f"{mark}{100 * delta:+.1f}{mark} [{100 * low:+.1f}, {100 * high:+.1f}]"
+
+
+def marked(name: str) -> re.Pattern:
+    """What stands between README's two marks of that name."""
+    return re.compile(rf"(<!-- {name} -->\n).*?(\n<!-- /{name} -->)", re.S)
 
 
 def write(path: Path = ROOT / "README.md") -> None:
-    text = MARKS.sub(lambda m: m[1] + finding() + m[2], path.read_text(encoding="utf-8"))
+    text = path.read_text(encoding="utf-8")
+    for name, said in (("finding", finding()), ("more", more())):
+        text = marked(name).sub(lambda m, said=said: m[1] + said + m[2], text)
     write_atomically(path, lambda p: Path(p).write_text(text, encoding="utf-8"))
 
 

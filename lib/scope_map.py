@@ -84,7 +84,7 @@ def verdicts(table: pd.DataFrame, metric: str = "answer_in_context_defined", dat
     """One row a condition: the contrast that decides it (a difference of settings, or the bump), and borne out, reversed, not seen or not tested.
 
     ``dataset`` defaults to all of them together where there are several. Condition 4 is decided on F1, the smallest reader less the largest it shares
-    questions with. borne out: the interval lies on the side that document 000 expects.
+    questions with. borne out: the interval lies on the side that document 000 expects, and p after Holm is below 0.05.
     """
     pair = table[(table["treatment"] == treatment) & (table["control"] == control)]
     dataset = dataset or ("all" if (pair["dataset"] == "all").any() else next(iter(pair["dataset"]), ""))
@@ -97,7 +97,7 @@ def verdicts(table: pd.DataFrame, metric: str = "answer_in_context_defined", dat
             made.append((condition, dataset, "", np.nan, np.nan, np.nan, 0, "not tested"))
             continue
         r = found.iloc[-1]
-        made.append((condition, dataset, r["setting"], r["delta"], r["ci_low"], r["ci_high"], r["n"], told(r["ci_low"], r["ci_high"])))
+        made.append((condition, dataset, r["setting"], r["delta"], r["ci_low"], r["ci_high"], r["n"], told(r["ci_low"], r["ci_high"], r["p_holm"])))
     return pd.DataFrame(made, columns=["condition", "dataset", "setting", "delta", "ci_low", "ci_high", "n", "verdict"])
 
 
@@ -105,13 +105,13 @@ def _first(here: pd.DataFrame, settings: Sequence[str]) -> pd.DataFrame:
     return next((here[here["setting"] == name] for name in settings if (here["setting"] == name).any()), here[:0])
 
 
-def told(low: float, high: float) -> str:
-    """Whether an interval bears out that a gain rises: borne out, reversed, not seen.
+def told(low: float, high: float, p_holm: float = np.nan) -> str:
+    """Whether an interval bears out that a gain rises: borne out, reversed, not seen (also where p after Holm, if known, is 0.05 or more).
 
-    >>> told(0.01, 0.2), told(-0.2, -0.01), told(-0.1, 0.1)
-    ('borne out', 'reversed', 'not seen')
+    >>> told(0.01, 0.2), told(-0.2, -0.01), told(-0.1, 0.1), told(-0.2, -0.01, 0.06)
+    ('borne out', 'reversed', 'not seen', 'not seen')
     """
-    return "borne out" if low > 0 else "reversed" if high < 0 else "not seen"
+    return "not seen" if p_holm >= 0.05 or low <= 0 <= high else "borne out" if low > 0 else "reversed"
 
 
 def answer(table: pd.DataFrame, when: pd.DataFrame) -> str:

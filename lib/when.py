@@ -25,7 +25,7 @@ NAMES = {"topk": "whole documents in rank order", "naive": "the most relevant sn
 
 
 def judge(rows: pd.DataFrame, metric: str, resamples: int = 10_000, seed: int = 0) -> dict | None:
-    """One situation: best, tied, mean, tokens, over_* and their intervals, steady, n; None with fewer than FEWEST questions or a single packer.
+    """One situation: best, tied, mean, tokens, over_* and their intervals, steady, n, and packed, the packers beside the best; None with fewer than FEWEST questions or a single packer.
 
     ``rows``: one row a question and policy with ``metric``, n_tokens and half. Ties go to fewer tokens, then by name. Only questions that every packer
     has are counted.
@@ -47,7 +47,7 @@ def judge(rows: pd.DataFrame, metric: str, resamples: int = 10_000, seed: int = 
             value in zip(("", "_low", "_high"), found[c][:3] if c in found else (0.0 if c == best else np.nan, np.nan, np.nan))}
     half = kept.drop_duplicates(["dataset", "qid"]).set_index(["dataset", "qid"])["half"].reindex(wide.index)
     firsts = [wide[half == h].mean().idxmax() for h in (0, 1) if (half == h).any()]
-    return {"best": best, "tied": ", ".join(tied), "mean": means[best], "tokens": tokens[best], "cheapest": cheapest, "cheapest_tokens": tokens[cheapest],
+    return {"packed": order[1:], "best": best, "tied": ", ".join(tied), "mean": means[best], "tokens": tokens[best], "cheapest": cheapest, "cheapest_tokens": tokens[cheapest],
             **over,
             "steady": all(p in tied for p in firsts), "n": len(wide)}
 
@@ -67,8 +67,8 @@ def when(situations: Sequence[Mapping], tier: str, resamples: int = 10_000, seed
             if found:
                 told = {k: s[k] for k in ("situation", "group", "metric", "pack_id", "budget", "reader", "precision")}
                 made.append({"tier": tier, "dataset": dataset, **told, **found})
-    table = pd.DataFrame(made, columns=COLUMNS[:-1])
-    return table.assign(advice=[advice(r) for r in table.itertuples()])
+    table = pd.DataFrame(made, columns=[*COLUMNS[:-1], "packed"])
+    return table.assign(advice=[advice(r) for r in table.itertuples()])[COLUMNS]
 
 
 def advice(row) -> str:
@@ -78,11 +78,20 @@ def advice(row) -> str:
              if c != row.best]
     said = "; ".join(g for g in gains if g)
     if len(tied) == 1:
-        return f"Use {NAMES.get(row.best, row.best)}: it beats every other packer here" + (f"; {said}" if said else "") + "."
+        return f"Use {NAMES.get(row.best, row.best)}: it beats {_all(row.packed)}" + (f"; {said}" if said else "") + "."
     others = ", ".join(p for p in tied if p != row.best)
     thrifty = row.cheapest != row.best and row.cheapest_tokens <= 0.98 * row.tokens
     thrift = f" Where tokens cost money take {row.cheapest} ({row.cheapest_tokens:.0f} tokens against {row.tokens:.0f})." if thrifty else ""
     return f"Best is {row.best}, but {others} cannot be told from it" + (f"; {said}" if said else "") + f".{thrift}"
+
+
+def _all(packed: Sequence[str]) -> str:
+    """The packers that were beaten, by name: what was not packed there was not beaten.
+
+    >>> _all(["naive"]), _all(["mmr", "naive", "submod"])
+    ('naive', 'mmr, naive and submod')
+    """
+    return packed[0] if len(packed) == 1 else f"{', '.join(packed[:-1])} and {packed[-1]}"
 
 
 def _gain(delta: float, low: float, high: float, control: str, points: str) -> str:

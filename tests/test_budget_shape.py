@@ -24,11 +24,11 @@ def shape_of(gains, **given):
 
 def test_a_planted_inverted_u_is_found_and_a_flat_or_monotone_gain_is_none():
     top = shape_of({96: 0.0, 128: 0.1, 160: 0.25, 224: 0.0})
-    assert top.loc["bump", "verdict"] == "wins" and top.loc["curve", "verdict"] == "loses"
+    assert top.loc["bump", "verdict"] == "above 0" and top.loc["curve", "verdict"] == "below 0"
     flat = shape_of(dict.fromkeys(BUDGETS, 0.1))
     assert flat.loc["bump", "delta"] == 0 and flat.loc["curve", "delta"] == pytest.approx(0, abs=1e-9) and flat.loc["gap_96", "verdict"] == "wins"
     falling = shape_of({96: 0.3, 128: 0.2, 160: 0.1, 224: 0.0})
-    assert falling.loc["trend", "verdict"] == "loses" and falling.loc["bump", "verdict"] != "wins"
+    assert falling.loc["trend", "verdict"] == "below 0" and falling.loc["bump", "verdict"] != "above 0"
 
 
 def test_the_contrasts_are_what_they_say_of_the_gaps():
@@ -179,9 +179,9 @@ def test_equal_packers_are_tied_and_the_one_with_fewer_tokens_is_named():
 def test_advice_is_in_words_for_winners_ties_and_thrift():
     row = dict(metric="f1", best="focused", tied="focused", mean=0.5, tokens=150.0, cheapest="focused", cheapest_tokens=150.0, over_topk=0.05,
                over_topk_low=0.01,
-               over_topk_high=0.09, over_naive=0.0, over_naive_low=-0.02, over_naive_high=0.02)
+               over_topk_high=0.09, packed=["naive", "topk"], over_naive=0.0, over_naive_low=-0.02, over_naive_high=0.02)
     said = when.advice(pd.Series(row))
-    assert said.startswith("Use the focused heuristic: it beats every other packer")
+    assert said.startswith("Use the focused heuristic: it beats naive and topk")
     assert "5.0 points of F1 over topk [1.0, 9.0]" in said and "no clear gain over naive" in said
     tied = when.advice(pd.Series(row | {"tied": "focused, topk", "cheapest": "topk", "cheapest_tokens": 120.0}))
     assert "topk cannot be told from it" in tied and "take topk (120 tokens against 150)" in tied

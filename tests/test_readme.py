@@ -91,8 +91,10 @@ def test_the_finding_is_what_the_tables_say():
 
     if not tables.TABLES["claims"].path("sample").exists():
         pytest.skip("the sample chain has not run yet")
-    said = readme.MARKS.search((ROOT / "README.md").read_text(encoding="utf-8"))[0]
-    assert compare.close(said, f"<!-- finding -->\n{readme.finding()}\n<!-- /finding -->"), "run python -m lib.readme"
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for name, told in (("finding", readme.finding()), ("more", readme.more())):
+        said = readme.marked(name).search(text)[0]
+        assert compare.close(said, f"<!-- {name} -->\n{told}\n<!-- /{name} -->"), "run python -m lib.readme"
 
 
 def test_the_python_in_the_readme_runs():
