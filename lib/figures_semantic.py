@@ -180,9 +180,11 @@ def _rest(df: pd.DataFrame, falls: tuple[float, float], more: pd.DataFrame, orde
     told = said[words.verdict(*falls)]
     if "other" not in main:
         return told
-    found = {words.verdict(low, high) for low, high in zip(more["ci_low"].dropna(), more["ci_high"].dropna())}
+    found = [words.verdict(low, high) for low, high in zip(more["ci_low"].dropna(), more["ci_high"].dropna())]
+    less = found.count("loses")  # removing others hurts more than removing the answer: an answer that does not rest on its snippets
     decided = {frozenset({"wins"}): ": in every row more than the control", frozenset({"undecided"}): ": in no row clearly more than the control"}
-    return f"{told}; without as many others it is {main['other']:.2f}{decided.get(frozenset(found), '')}"
+    told_of = f": in {less} of {len(found)} rows less than the control" if less else decided.get(frozenset(found), "")
+    return f"{told}; without as many others it is {main['other']:.2f}{told_of}"
 
 
 def _four(df: pd.DataFrame, order: list[str]) -> list[alt.Chart]:

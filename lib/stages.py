@@ -44,6 +44,8 @@ STAGES = {
                   ["two_error_plane", "regressions_by_slice", "rerankers", "depth_curves", "latency_tails"]),
 }
 
+QUOTING = ("worked_example", "claim_graph")  # figures that quote their data set: committed for the sample alone (.gitignore)
+
 
 def code_of(path: Path) -> str:
     """The Python source of a module or of a notebook's code cells."""
