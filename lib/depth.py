@@ -7,14 +7,16 @@ its depth.
 """
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
 from lib.grades import gain
+from lib.whole import is_number, is_whole
 
 KEY = ["dataset", "qid"]
+DEEPEST = 100_000  # places of a list that are looked at
 DEPTHS = (5, 10, 20, 50, 100, 200)
 LISTED = ["dataset", "qid", "rank", "score", "grade"]
 COLUMNS = [*KEY, "slice", "half", "depth", "n_gold", "pool", "exhausted", "unscored", "coverage", "complete", "base", "ceiling", "realised", "realised_worst",
@@ -42,7 +44,9 @@ def depth_rows(lists: pd.DataFrame, gold: pd.DataFrame, questions: pd.DataFrame,
     """
     depths = checked_depths(depths, m)
     asked, at = _checked(lists, questions)
-    shape = (len(asked), max([m, *depths, *lists["rank"]]))
+    if "doc_id" in gold and (twice := gold.duplicated([*KEY, "doc_id"])).any():
+        raise ValueError(f"gold: {gold[twice].iloc[0][[*KEY, 'doc_id']].to_dict()} is judged twice; keep one grade")
+    shape = (len(asked), max([m, *lists["rank"]]))  # a depth beyond every list is the longest list
     place = (at, lists["rank"].to_numpy(int) - 1)
     scores, grades = (_matrix(lists[c].to_numpy(float), place, shape) for c in ("score", "grade"))
     tokens = _matrix(lists["tokens"].to_numpy(float), place, shape, 0.0) if "tokens" in lists else np.full(shape, np.nan)
@@ -97,7 +101,7 @@ def entered(lists: pd.DataFrame, questions: pd.DataFrame, depths: Sequence[int] 
     """
     depths = checked_depths(depths, m)
     asked, at = _checked(lists, questions)
-    shape = (len(asked), max([m, *depths, *lists["rank"]]))
+    shape = (len(asked), max([m, *lists["rank"]]))
     place = (at, lists["rank"].to_numpy(int) - 1)
     scores = _matrix(lists["score"].to_numpy(float), place, shape)
     irrelevant = _matrix((~(lists["grade"].to_numpy(float) > 0)).astype(float), place, shape, 0.0) > 0
@@ -111,9 +115,9 @@ def entered(lists: pd.DataFrame, questions: pd.DataFrame, depths: Sequence[int] 
 
 def checked_depths(depths: Sequence[int], m: int = 1) -> list[int]:
     """The depths, ascending; raises ValueError unless they and m are distinct whole numbers of at least 1."""
-    whole = [int(d) for d in depths if d == int(d) and d >= 1]
-    if not whole or len(whole) < len(depths) or len(set(whole)) < len(whole) or m < 1:
-        raise ValueError(f"depths must be distinct whole numbers of at least 1 and the cutoff at least 1, got depths {list(depths)} and m {m}")
+    whole = [] if isinstance(depths, str) or not isinstance(depths, Iterable) else [int(d) for d in depths if is_number(d, 1) and d == int(d)]
+    if not whole or len(whole) < len(list(depths)) or len(set(whole)) < len(whole) or not is_whole(m, 1) or m > DEEPEST:
+        raise ValueError(f"depths must be distinct whole numbers of at least 1 and the cutoff one from 1 to {DEEPEST:,}, got depths {depths!r} and m {m!r}")
     return sorted(whole)
 
 
@@ -157,6 +161,6 @@ def _required(required: Mapping[str, int] | int | None, slices: pd.Series) -> np
     """How many relevant documents each question needs; a slice that is not named needs all."""
     whole = np.iinfo(int).max
     told = required if isinstance(required, Mapping) else dict.fromkeys(slices.unique(), whole if required is None else required)
-    if wrong := [v for v in told.values() if not v >= 1]:
-        raise ValueError(f"required: at least 1 relevant document must be needed, got {wrong[0]}")
+    if wrong := [v for v in told.values() if not is_number(v, 1)]:
+        raise ValueError(f"required: at least 1 relevant document must be needed, got {wrong[0]!r}")
     return np.array([told.get(s, whole) for s in slices], dtype=int)

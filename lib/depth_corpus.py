@@ -14,7 +14,7 @@ from lib import retrieval, worlds
 from lib.depth import KEY
 from lib.encoders import Encoder
 from lib.passages import half, passage_id
-from lib.records import DataError, read_records
+from lib.records import DataError, Record, read_records
 from lib.vectors import CACHE
 
 RANKERS = ("bm25", "dense", "hybrid")
@@ -27,25 +27,47 @@ def read_corpus(corpus: str | Path, questions: str | Path, supporting: str | Pat
     fact names, grade 1. Questions that are not judged there, or whose title the corpus lacks, are left out: no list can be scored against them.
     Raises DataError for a repeated title, and where no question is left.
     """
-    passages = [(r, r.fields["title"], r.fields["text"]) for r in _with(corpus, "title", "text")]
+    for r in (corpus_rows := _with(corpus, "title", "text")):
+        for field in ("title", "text"):
+            if not isinstance(r.fields[field], str):
+                raise r.error(field, f"is {str(r.fields[field])[:40]!r}", "give a text")
+    passages = [(r, r.fields["title"], r.fields["text"]) for r in corpus_rows]
     documents = pd.DataFrame([(dataset, passage_id(title, text), title, text) for _, title, text in passages], columns=["dataset", "doc_id", "title", "text"])
     if (twice := documents["title"].duplicated()).any():
         record = passages[twice.to_numpy().argmax()][0]
         raise record.error("title", "is the title of an earlier passage", "titles must tell passages apart, as supporting facts name them")
     place = dict(zip(documents["title"], documents["doc_id"]))
-    judged = {r.fields["_id"]: r.fields for r in _with(supporting, "_id", "type", "supporting_facts")}
-    asked, gold = [], []
+    judged = {_id(r): (r.fields["type"], _titles(r)) for r in _with(supporting, "_id", "type", "supporting_facts")}
+    asked, gold, seen = [], [], set()
     for record in _with(questions, "question"):
-        qid = record.fields.get("id", record.fields.get("_id"))
-        titles = dict.fromkeys(title for title, _ in judged[qid]["supporting_facts"]) if qid in judged else {}
+        qid = _id(record)
+        if qid in seen:
+            raise record.error("id", f"{qid!r} comes twice", "give every question an id of its own")
+        seen.add(qid)
+        titles = judged[qid][1] if qid in judged else {}
         if titles and all(t in place for t in titles):
-            asked.append((dataset, qid, record.fields["question"], judged[qid]["type"], half(qid)))
+            asked.append((dataset, qid, record.fields["question"], judged[qid][0], half(qid)))
             gold += [(dataset, qid, place[t], 1) for t in titles]
     if not asked:
         raise DataError(f"{Path(questions).name}: none of its questions is judged in {Path(supporting).name} by titles of {Path(corpus).name}; "
                         "check that the three belong together")
     return {"questions": pd.DataFrame(asked, columns=[*KEY, "question", "slice", "half"]), "gold": pd.DataFrame(gold, columns=[*KEY, "doc_id", "grade"]),
             "documents": documents}
+
+
+def _id(record: Record) -> str:
+    found = record.fields.get("id", record.fields.get("_id"))
+    if not isinstance(found, str) or not found:
+        raise record.error("_id", f"is {str(found)[:40]!r}", "give every question its id, a text")
+    return found
+
+
+def _titles(record: Record) -> dict[str, None]:
+    """The distinct titles of a question's supporting facts."""
+    facts = record.fields["supporting_facts"]
+    if not isinstance(facts, (list, tuple)) or not all(isinstance(f, (list, tuple)) and len(f) == 2 and isinstance(f[0], str) for f in facts):
+        raise record.error("supporting_facts", f"is {str(facts)[:60]!r}", "give a list of [title, number of the sentence]")
+    return dict.fromkeys(title for title, _ in facts)
 
 
 def _with(path: str | Path, *fields: str) -> list:

@@ -14,6 +14,7 @@ import pandas as pd
 
 from lib import bootstrap
 from lib.depth_table import by_slice, check_key
+from lib.whole import is_number
 
 UNITS = ("pairs", "tokens")
 FIRST = "first stage"
@@ -26,8 +27,8 @@ def priced(rows: pd.DataFrame, prices: Mapping[str, float]) -> pd.Series:
 
     Raises ValueError for another unit, a negative price, or none above 0.
     """
-    if set(prices) - set(UNITS) or any(not p >= 0 for p in prices.values()) or not sum(prices.values()) > 0:
-        raise ValueError(f"prices must give {' and/or '.join(UNITS)} a price of at least 0, one above it, got {dict(prices)}")
+    if not isinstance(prices, Mapping) or set(prices) - set(UNITS) or not all(is_number(p, 0) for p in prices.values()) or not sum(prices.values()) > 0:
+        raise ValueError(f"prices must give {' and/or '.join(UNITS)} a price of at least 0, one above it, got {prices!r}")
     return sum(rows[unit].astype(float) * price for unit, price in prices.items() if price)
 
 

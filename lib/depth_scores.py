@@ -13,8 +13,10 @@ import argparse
 import gzip
 import logging
 import sys
+import zlib
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from lib import depth_corpus, retrieval
@@ -25,7 +27,9 @@ from lib.records import DataError
 from lib.store import Store, StoreError
 from lib.tables import write_atomically
 from lib.weights import WeightsError
+from lib.whole import check_whole
 
+MEND = "write it anew with `python -m lib.depth_scores`"
 COLUMNS = [*KEY, "slice", "half", "rank", "score", "grade", "tokens", "n_gold"]
 
 
@@ -56,18 +60,35 @@ def write_scores(rows: pd.DataFrame, path: Path) -> Path:
     return write_atomically(path, lambda p: Path(p).write_bytes(content))
 
 
+def _first_wrong(rows: pd.DataFrame) -> int | None:
+    """Place of the first row that cannot be, None where all can."""
+    numbers = rows[["rank", "half", "n_gold", "score", "grade", "tokens"]].apply(pd.to_numeric, errors="coerce")
+    wrong = rows[[*KEY, "slice"]].isna().any(axis=1) | (numbers.isna() & rows[numbers.columns].notna()).any(axis=1) | np.isinf(numbers).any(axis=1)
+    whole = numbers[["rank", "half", "n_gold"]]
+    wrong |= whole.isna().any(axis=1) | (whole % 1 != 0).any(axis=1) | (whole < [1, 0, 0]).any(axis=1) | (whole["half"] > 1) | (numbers["tokens"] < 0)
+    by = rows.assign(found=numbers["grade"] > 0).groupby(KEY, dropna=False)
+    wrong |= (by["n_gold"].transform("nunique") > 1) | (by["found"].transform("sum") > numbers["n_gold"])
+    return int(wrong.to_numpy().argmax()) if wrong.any() else None
+
+
 def read_scores(path: Path) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """(lists, gold, questions) as ``lib.depth.depth_rows`` takes them; raises ValueError for a file that is missing or lacks columns.
+    """(lists, gold, questions) as ``lib.depth.depth_rows`` takes them; raises ValueError for a file that is missing, damaged, or tells what cannot be.
 
     Gold holds a grade of 1 for every relevant document of a question, in the list or not: in these files relevance has no degrees.
     """
     if not Path(path).exists():
         raise ValueError(f"{Path(path).name} is not there; write it with `python -m lib.depth_scores`")
-    rows = pd.read_csv(path, dtype={"dataset": str, "qid": str, "slice": str})
+    try:
+        rows = pd.read_csv(path, dtype={"dataset": str, "qid": str, "slice": str})
+    except (ValueError, EOFError, OSError, zlib.error) as error:  # OSError: a folder, no gzip
+        raise ValueError(f"{Path(path).name} cannot be read, it may be cut short ({error}); {MEND}") from error
     if missing := set(COLUMNS) - set(rows):
-        raise ValueError(f"{Path(path).name}: columns {sorted(missing)} are missing, found {list(rows)}; write it anew with `python -m lib.depth_scores`")
-    if (rows["grade"] > 1).any():
-        raise ValueError(f"{Path(path).name}: a grade of {rows['grade'].max():g}; these files hold grades of 0 and 1 alone")
+        raise ValueError(f"{Path(path).name}: columns {sorted(missing)} are missing, found {list(rows)}; {MEND}")
+    if ((grades := pd.to_numeric(rows["grade"], errors="coerce")) > 1).any():
+        raise ValueError(f"{Path(path).name}: a grade of {grades.max():g}; these files hold grades of 0 and 1 alone")
+    if (line := _first_wrong(rows)) is not None:
+        raise ValueError(f"{Path(path).name}, line {line + 2}: {rows.iloc[line][COLUMNS].to_dict()} cannot be: rank, half and n_gold are whole, score and "
+                         f"tokens numbers or missing, and n_gold counts the relevant of a question; {MEND}")
     questions = rows.drop_duplicates(KEY)[[*KEY, "slice", "half", "n_gold"]].reset_index(drop=True)
     gold = questions.loc[questions.index.repeat(questions["n_gold"]), KEY].assign(grade=1.0).reset_index(drop=True)
     return rows[[*KEY, "rank", "score", "grade", "tokens"]], gold, questions.drop(columns="n_gold")
@@ -75,6 +96,8 @@ def read_scores(path: Path) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
 
 def run(given: argparse.Namespace) -> str:
     """Read, rank, score, write; what was done, in a sentence."""
+    for name, least in (("first", 0), ("depth", 1), ("world", 0), ("documents", 1)):
+        check_whole(f"--{name}", getattr(given, name), least)
     if given.world:
         tables = depth_corpus.read_worlds(given.world, given.documents, dataset=given.dataset or "worlds")
     elif given.corpus and given.questions and given.supporting:

@@ -16,6 +16,7 @@ from lib.latency_table import fallback_table
 from lib.rerankers_compare import CROSS, first_of, kind_of, made_from
 from lib.tables import ROOT
 from lib.viability_sets import nothing
+from lib.whole import is_whole
 
 
 class Study(NamedTuple):
@@ -62,6 +63,8 @@ def of_files(pattern: str, root: Path = ROOT) -> list[Study]:
     The file's name tells its first stage where a part of it is one (depth-world-bm25.csv.gz); else it is called "first stage".
     """
     made = []
+    if not isinstance(pattern, str) or Path(pattern).is_absolute():
+        raise ValueError(f"deep_scores must be a pattern of file names below the repository, such as data/results/scores/depth-*.csv*, got {pattern!r}")
     for path in sorted(root.glob(pattern)) if pattern else []:
         named = [part for part in path.name.split(".")[0].split("-") if part in RANKERS]
         made.append(Study(named[0] if named else "first stage", "reranker", *read_scores(path)))
@@ -85,6 +88,8 @@ def studied(studies: Sequence[Study], tier: str, depths: Sequence[int] = DEPTHS,
 
 def reached(study: Study, depths: Sequence[int]) -> list[int]:
     """The depths that some list of the study has."""
+    if isinstance(depths, str) or not isinstance(depths, Iterable) or not depths or not all(is_whole(d, 1) for d in depths):
+        raise ValueError(f"depths must be whole numbers of at least 1 in a list, got {depths!r}")
     longest = int(study.lists["rank"].max()) if len(study.lists) else 0
     return [d for d in depths if d <= longest]
 

@@ -61,7 +61,7 @@ def finding(enough: pd.Series | None, fall: pd.Series | None, curve: pd.DataFram
         lost = f"{fall['depth']} candidates instead of {fall['peak']} change nDCG@{m} by {words.signed(fall['delta'])}"
         return f"Deeper is worse: {lost}, chosen and confirmed on different questions"
     if gains is not None and len(gains) and not (gains["ci_low"] > 0).any():
-        return f"At no depth tried does reranking clearly beat the first stage: {ends}"
+        return f"At no depth tried does reranking clearly beat the first stage{_first(curve)}: {ends}"
     if enough is None or enough["verdict"] == "undefined":
         return ends[0].upper() + ends[1:]
     if enough["verdict"].startswith("decided"):
@@ -70,6 +70,12 @@ def finding(enough: pd.Series | None, fall: pd.Series | None, curve: pd.DataFram
     low, high = enough["depth_low"], enough["depth_high"]
     where = f"{low} to {high} candidates may do" if low != high else f"{low} candidates look enough on {enough['n']} questions"
     return f"How deep to rerank is not decided: {where}; {ends}"
+
+
+def _first(curve: pd.DataFrame) -> str:
+    """The first stage's own quality in brackets, where the curve has it."""
+    base = curve.loc[curve["measure"] == "base", "estimate"]
+    return f" ({base.iloc[0]:.2f})" if len(base) else ""
 
 
 def _harms(gains: pd.DataFrame | None) -> bool:
@@ -140,7 +146,7 @@ def _said(enough: pd.Series | None, n: int) -> str:
     low, high = enough["depth_low"], enough["depth_high"]
     if enough["verdict"].startswith("decided"):
         return f"n = {n} · {enough['depth']} suffice"
-    return f"n = {n} · " + (f"not decided: {low} to {high}" if low != high else f"{low}; too few to decide")
+    return f"n = {n} · " + (f"not decided: {low} to {high}" if low != high else f"{low} may do, too few to decide")
 
 
 def _key(marked: bool, wide: bool) -> alt.LayerChart:

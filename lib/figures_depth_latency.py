@@ -51,9 +51,9 @@ def finding(df: pd.DataFrame, late: pd.DataFrame, timeout: float | None = None) 
     at = df[df["load"] == load].pivot(index="arrangement", columns="quantity", values="estimate")
     shown = list(dict.fromkeys([next((a for a in ABOUT if a in at.index), at.index[0]), at["p99"].idxmax()]))
     lost = late[late["load"] == load].set_index("arrangement")["estimate"] if timeout is not None else {}
-    said = [f"{at.loc[a, 'p99'] / at.loc[a, 'p50']:.0f} times the median ({a}: {_seconds(at.loc[a, 'p99'])} against {_seconds(at.loc[a, 'p50'])}"
+    said = [f"about {at.loc[a, 'p99'] / at.loc[a, 'p50']:.0f} times the median ({a}: {_seconds(at.loc[a, 'p99'])} against {_seconds(at.loc[a, 'p50'])}"
             + (f", {words.percent(float(lost[a]))} time out)" if a in lost else ")") for a in shown]
-    return f"At load {load:g} one answer in a hundred takes over {words.listed(said)}"
+    return f"At load {load:g} the slowest answers (p99) take {words.listed(said)}"
 
 
 def _seconds(value: float) -> str:

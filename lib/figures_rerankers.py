@@ -8,6 +8,7 @@ import pandas as pd
 from lib import chart_words as words
 from lib.charts import FAINT, INK, MUTED, PAPER, ChartError, ready, row_axis
 from lib.rerankers_compare import AGAIN, CROSS, KINDS, LANGUAGE, NO_MODEL, told
+from lib.viability_verdict import LEVEL
 
 WIDTH, ROW = 200, 26  # pixels: the panel of differences, a row
 COLOURS = {NO_MODEL: "#82888F", CROSS: "#0B3C6F", LANGUAGE: "#CF5A12", AGAIN: "#2A9D8F"}
@@ -16,7 +17,7 @@ NEEDED = ("dataset", "ranker", "kind", "delta", "ci_low", "ci_high", "n", "depth
 
 
 def rerankers_beside(table: pd.DataFrame, tier: str | None = None) -> alt.LayerChart:
-    """A row a list: nDCG minus that of its first stage on the same questions, filled where the interval excludes 0; questions and cost in words beside it.
+    """A row a list: nDCG minus that of its first stage on the same questions, filled where the interval excludes 0 and p after Holm is below 0.05; questions and cost in words beside it.
 
     ``table``: rerankers, of one data set. Raises ChartError; NothingToDraw where no list has an interval.
     """
@@ -24,7 +25,7 @@ def rerankers_beside(table: pd.DataFrame, tier: str | None = None) -> alt.LayerC
     df = ready(shown, "rerankers_beside", *NEEDED)
     if df["dataset"].nunique() > 1 or df["ranker"].duplicated().any():
         raise ChartError("rerankers_beside: several data sets or tiers; filter to one")
-    said = [words.verdict(low, high) for low, high in zip(df["ci_low"], df["ci_high"])]
+    said = ["undecided" if p >= LEVEL else words.verdict(low, high) for low, high, p in zip(df["ci_low"], df["ci_high"], df["p_holm"])]
     df = df.assign(
         said=said,
         name=df["ranker"],
@@ -53,7 +54,7 @@ def rerankers_beside(table: pd.DataFrame, tier: str | None = None) -> alt.LayerC
     title = words.headed(
         finding(df),
         f"{words.counted_in(df)}, each list against its own first stage · nDCG@{df['cutoff'].iloc[0]} · {words.tier_of(table, tier)}",
-        f"Bars: 95{words.GAP}% bootstrap intervals over questions, filled where they exclude 0",
+        f"Bars: 95{words.GAP}% bootstrap intervals, filled where they exclude 0, also after Holm's correction",
         f"{kinds_said(df)}",
         width=740,
     )

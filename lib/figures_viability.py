@@ -41,11 +41,13 @@ def two_error_plane(slices: pd.DataFrame, verdicts: pd.DataFrame, tier: str | No
     title = words.headed(
         plane_finding(df),
         *setting_of(df, slices, tier),
-        f"Bars: 95{words.GAP}% bootstrap intervals (exact where all queries agree) · hollow: undecided · axes stretched near 0",
+        f"Bars: 95{words.GAP}% bootstrap intervals (exact where all queries agree) · axes stretched near 0",
         "Regions: document 001's thresholds on means · labels: our verdict, from the evidence required",
+        "Hollow: undecided, in part where the label ends in “?”",
         width=700,
     )
-    return alt.layer(*_regions(x, y, thresholds), leaders, across, up, dots, labels).properties(width=SIDE, height=HEIGHT, title=title)
+    layers = [*_regions(x, y, thresholds), leaders, across, up, *_names(x, y, thresholds), dots, labels]
+    return alt.layer(*layers).properties(width=SIDE, height=HEIGHT, title=title)
 
 
 def _label_places(values: pd.Series) -> list[float]:
@@ -60,7 +62,7 @@ def _axis(channel: type, title: str):
 
 
 def _regions(x, y, thresholds: Thresholds) -> list[alt.Chart]:
-    """The four regions by name, and the line base = 0 beyond which nothing can lie."""
+    """The four regions, and the line base = 0 beyond which nothing can lie."""
     h, o = thresholds.headroom, thresholds.omission
     tints = pd.DataFrame(
         [(0, h, 0, o, "#E3F1EF"), (h, 1, 0, o, "#E1E9F2"), (0, h, o, 1, "#F8E6DA"), (h, 1, o, 1, "#F1EAF0")], columns=["x", "x2", "y", "y2", "tint"]
@@ -69,6 +71,12 @@ def _regions(x, y, thresholds: Thresholds) -> list[alt.Chart]:
     edge = pd.DataFrame([(v / 50, 1 - v / 50) for v in range(51)], columns=["x", "y"])
     limit = alt.Chart(edge).mark_line(strokeDash=[4, 3], strokeWidth=1, color=MUTED).encode(x=x("x"), y=y("y"))
     beyond = alt.Chart(edge.assign(top=1)).mark_area(color=PAPER, opacity=0.8, line=False).encode(x=x("x"), y=y("y"), y2="top:Q")
+    return [tiles, beyond, limit]
+
+
+def _names(x, y, thresholds: Thresholds) -> list[alt.Chart]:
+    """The regions' names, each on a halo of paper: bars may run through a region that is small."""
+    h, o = thresholds.headroom, thresholds.omission
     named = [
         (0.0004, o * 0.9, ["KEEP THE", "BASELINE"], 0, "left"),
         (0.9, 0.004, "RERANK", 0, "right"),
@@ -76,21 +84,21 @@ def _regions(x, y, thresholds: Thresholds) -> list[alt.Chart]:
         (h * 1.25, 0.86, "REPAIR BOTH", 0, "left"),
         (0.98, 0.95, "impossible: base would be below 0", 0, "right"),
     ]
-    texts = [
+    return [
         alt.Chart(pd.DataFrame([{"x": a, "y": b, "text": t}]))
         .mark_text(
+            **halo,
             align=side,
             angle=turn,
             fontSize=9.5,
             lineHeight=12,
             fontWeight="normal" if t[0] == "i" else "bold",
-            color=MUTED,
-            baseline="top" if h else "middle",
+            baseline="top",
         )
         .encode(x=x("x"), y=y("y"), text="text:N")
         for a, b, t, turn, side in named
+        for halo in ({"color": PAPER, "stroke": PAPER, "strokeWidth": 6, "strokeJoin": "round"}, {"color": MUTED})
     ]
-    return [tiles, beyond, limit, *texts]
 
 
 def plane_finding(df: pd.DataFrame) -> str:
@@ -107,5 +115,5 @@ def plane_finding(df: pd.DataFrame) -> str:
     many = len(rows) > 6
     said = [f"{f'{len(names)} slices' if many else words.listed(names)}: {verdict}" for verdict, names in sorted(groups.items(), key=lambda g: -len(g[1]))]
     if open_ and not said:
-        return f"{f'All {len(open_)} slices' if many else words.listed(open_)}: undecided on so few queries"
+        return f"{f'All {len(open_)} slices' if many else words.listed(open_)}: undecided, with so few queries in each"
     return "; ".join(said + ([f"{len(open_)} of {len(rows)} undecided"] if open_ else [])).replace("1 slices", "1 slice")

@@ -26,13 +26,13 @@ def marks_of(slices: pd.DataFrame, verdicts: pd.DataFrame, figure: str, *measure
         wide = part if wide is None else wide.join(part, how="inner")
     if wide is None or wide.empty:
         raise NothingToDraw(f"{figure}: no slice has {' and '.join(measures)}")
-    said = verdicts.set_index(["dataset", "slice"])[["verdict", "n", *setup]]
+    said = verdicts.set_index(["dataset", "slice"])[["verdict", "p_holm", "n", *setup]]
     df = wide.join(said).reset_index()
     for measure in measures:  # one query leaves no interval: the mark stands alone
         for end in ("low", "high"):
             df[f"{measure}_{end}"] = df[f"{measure}_{end}"].fillna(df[measure])
     several = df["dataset"].nunique() > 1
-    names = ["all queries" if s == "all" else s for s in df["slice"]]
+    names = ["all queries" if s == "all" else s.replace("_", " ") for s in df["slice"]]
     df["name"] = [f"{wording.named(d)}: {n}" if several else n for d, n in zip(df["dataset"], names)]
     first = [v.split("; undecided")[0].split(" and ")[0] for v in df["verdict"]]
     df = df.assign(short=[_short(v) for v in df["verdict"]], colour=[COLOURS.get(v, MUTED) for v in first], shape=[SHAPES.get(v, "diamond") for v in first])

@@ -8,6 +8,7 @@ import pandas as pd
 from lib import chart_words as words
 from lib.charts import INK, MUTED, PAPER, row_axis
 from lib.figures_viability_marks import marks_of, setting_of
+from lib.viability_verdict import LEVEL
 
 ROOM, ROW = 330, 34  # pixels: the regressions' axis, a row
 GAINED, LOST = "#5C86B5", "#D9793F"
@@ -22,7 +23,7 @@ def regressions_by_slice(slices: pd.DataFrame, verdicts: pd.DataFrame, tier: str
     df = df.assign(
         lifted=df["realised_gain"] + df["regression"], spoilt=-df["regression"], spoilt_low=-df["regression_high"], spoilt_high=-df["regression_low"]
     )
-    said = [words.verdict(a, b) for a, b in zip(df["realised_gain_low"], df["realised_gain_high"])]
+    said = [clear(*row) for row in zip(df["realised_gain_low"], df["realised_gain_high"], df["p_holm"])]
     df["dot"] = [PAPER if v == "undecided" else INK for v in said]
     df["counts"] = [f"{round(r * n)} of {n}" for r, n in zip(df["regressed"], df["regressed_n"])]
     df["net"] = [
@@ -55,15 +56,26 @@ def regressions_by_slice(slices: pd.DataFrame, verdicts: pd.DataFrame, tier: str
     title = words.headed(
         regression_finding(df, said),
         *setting_of(df, slices, tier),
-        f"Bars: gained, lost · dot: net, hollow where its 95{words.GAP}% interval holds 0 · tick: headroom",
+        f"Bars: gained, lost (thin line: its 95{words.GAP}% interval) · grey tick: headroom",
+        "Dot: net with its interval, filled where it also passes Holm's correction over the slices",
         width=720,
     )
     return alt.layer(zero, *bars, reach, loss, net, dot, *texts, heads).properties(width=ROOM, height=ROW * len(rows), title=title)
 
 
+def clear(low: float, high: float, p_holm: float) -> str:
+    """What a net change says once Holm's correction over the slices is passed, too; the interval alone where there was no test.
+
+    >>> clear(-0.09, -0.002, 0.27), clear(-0.09, -0.002, float("nan"))
+    ('undecided', 'loses')
+    """
+    return "undecided" if p_holm >= LEVEL else words.verdict(low, high)
+
+
 def regression_finding(df: pd.DataFrame, said: list[str]) -> str:
-    """The title: where the net change is clear, and how many queries lose."""
+    """The title: where the net change is clear, and how many queries lose; of many slices only their number, after all queries together."""
     rows = df.assign(said=said)
+    overall = rows[rows["slice"] == "all"]
     rows = rows[rows["slice"] != "all"] if (rows["slice"] != "all").any() else rows
     total = df[df["slice"] == "all"] if (df["slice"] == "all").any() else rows
     lowered, n = int((total["regressed"] * total["regressed_n"]).round().sum()), int(total["regressed_n"].sum())
@@ -72,7 +84,10 @@ def regression_finding(df: pd.DataFrame, said: list[str]) -> str:
     if len(rows) == 1:
         said = f"{next(iter(found)).removesuffix(' on')} on {rows['name'].iloc[0]}"
     elif max(map(len, found.values())) > 3:
-        said = f"{words.listed([f'{verb} {len(names)}' for verb, names in found.items()])} of {len(rows)} slices"
+        verbs = {"wins": "gains", "loses": "loses", "undecided": "is undecided"}
+        whole = f"{verbs[overall['said'].iloc[0]]} over all queries; it " if len(overall) == 1 else ""
+        many = [f"{verb} {len(names)}" for verb, names in found.items()]
+        said = whole + (f"{next(iter(found))} all {len(rows)} slices" if len(found) == 1 else f"{words.listed(many)} of {len(rows)} slices")
     else:
         said = "; ".join(f"{verb} {words.listed(names)}" for verb, names in found.items())
     return f"The reranker {said}; it lowers {lowered:,} of {n:,} queries"

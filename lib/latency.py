@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lib.whole import check_whole, is_number, is_whole
+
 Batch = Callable[[int, int], float]  # (first request, one past the last) -> seconds to serve them together
 
 
@@ -29,12 +31,14 @@ def poisson(rate: float, n: int, seed: int) -> np.ndarray:
     >>> bool((np.diff(poisson(2.0, 5, seed=0)) > 0).all())
     True
     """
+    check_whole("the number of requests", n, 0)
     return np.cumsum(np.random.default_rng(seed).exponential(1 / _positive(rate), n))
 
 
 def bursts(rate: float, n: int, seed: int, size: float = 5.0) -> np.ndarray:
     """Arrivals in groups at one instant: Poisson groups of geometric size, mean ``size``, at the same mean ``rate`` of requests a second."""
-    if not size >= 1:
+    check_whole("the number of requests", n, 0)
+    if not 1 <= size < math.inf:
         raise ValueError(f"the mean size of a burst is at least 1 request, got {size}")
     rng = np.random.default_rng(seed)
     sizes = rng.geometric(1 / size, n)
@@ -43,8 +47,11 @@ def bursts(rate: float, n: int, seed: int, size: float = 5.0) -> np.ndarray:
 
 def on_off(rate: float, n: int, seed: int, on: float = 0.2, cycle: float = 30.0) -> np.ndarray:
     """Arrivals that come only while a source is on: a share ``on`` of the time, in spells of mean ``on * cycle`` seconds; mean ``rate`` over all time."""
-    if not 0 < on <= 1 or not cycle > 0:
+    check_whole("the number of requests", n, 0)
+    if not 0 < on <= 1 or not 0 < cycle < math.inf:
         raise ValueError(f"on must lie in (0, 1] and cycle be positive seconds, got {on} and {cycle}")
+    if not n:
+        return np.zeros(0)
     rng = np.random.default_rng(seed)
     busy = poisson(rate / on, n, int(rng.integers(2**32)))  # on the clock that runs only while the source is on
     spells = np.cumsum(rng.exponential(on * cycle, max(2, math.ceil(4 * busy[-1] / (on * cycle)) + 50)))
@@ -62,7 +69,9 @@ def simulate(arrivals: Sequence[float], service: Sequence[float] | Batch, server
     arrivals = np.asarray(arrivals, float)
     if len(arrivals) and (np.diff(arrivals) < 0).any():
         raise ValueError("arrivals must ascend: sort them first")
-    if servers < 1 or max_batch < 1 or not max_wait >= 0 or not give_up > 0:
+    if not (np.isfinite(arrivals) & (arrivals >= 0)).all():
+        raise ValueError(f"arrivals are seconds from 0 on, got {arrivals[~(np.isfinite(arrivals) & (arrivals >= 0))][0]}; count them from the first")
+    if not is_whole(servers, 1) or not is_whole(max_batch, 1) or not is_number(max_wait, 0) or not give_up > 0:
         raise ValueError(f"servers and max_batch are at least 1, max_wait at least 0 and give_up above 0, got {servers}, {max_batch}, {max_wait}, {give_up}")
     if callable(service):
         return _events(arrivals, service, servers, max_batch, max_wait, give_up)
@@ -102,6 +111,8 @@ def _events(arrivals: np.ndarray, service: Batch, servers: int, max_batch: int, 
         while last < n and last < head + max_batch and arrivals[last] <= start:
             last += 1
         seconds = service(head, last)
+        if not is_number(seconds, 0) or seconds == 0:
+            raise ValueError(f"requests {head} to {last - 1} took {seconds} seconds together; service must give a positive number of seconds")
         wait[head:last], latency[head:last], batch[head:last] = start - arrivals[head:last], start + seconds - arrivals[head:last], last - head
         heapq.heapreplace(free, start + seconds)
         head = last
@@ -114,7 +125,7 @@ def mm1_wait(rate: float, mean_service: float) -> float:
     >>> mm1_wait(0.5, 1.0)
     1.0
     """
-    load = rate * mean_service
+    load = _load(rate, mean_service)
     return load * mean_service / (1 - load) if load < 1 else math.inf
 
 
@@ -129,11 +140,19 @@ def mm1_quantile(rate: float, mean_service: float, share: float) -> float:
     >>> round(mm1_quantile(0.5, 1.0, 0.99), 3)
     9.21
     """
-    load = rate * mean_service
+    if not 0 <= share < 1:
+        raise ValueError(f"the share of a quantile lies in [0, 1), got {share}")
+    load = _load(rate, mean_service)
     return -math.log(1 - share) * mean_service / (1 - load) if load < 1 else math.inf
 
 
+def _load(rate: float, mean_service: float) -> float:
+    if not is_number(rate, 0) or not is_number(mean_service, 0):
+        raise ValueError(f"a rate (requests a second) and a mean service time (seconds) are numbers of 0 or more, got {rate} and {mean_service}")
+    return rate * mean_service
+
+
 def _positive(rate: float) -> float:
-    if not 0 < rate < math.inf:
+    if not is_number(rate, 0) or rate == 0:
         raise ValueError(f"a rate is a positive number of requests a second, got {rate}")
     return rate

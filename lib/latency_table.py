@@ -11,6 +11,7 @@ import pandas as pd
 from lib import latency, stats
 from lib.depth_table import by_slice
 from lib.latency_times import Times, draws, efficiency, single
+from lib.whole import check_whole, is_number
 
 LOADS = (0.1, 0.3, 0.5, 0.7, 0.8, 0.9)
 ARRANGEMENTS: dict[str, Mapping[str, Any]] = {
@@ -37,8 +38,13 @@ def latency_table(times: Times, tier: str, reranker: str, depths: Sequence[int],
     ``give_up``: a request that has waited for the whole timeout is dropped unserved (it has timed out either way); latencies are then of those served.
     All arrangements and loads of a depth draw the same service times. Raises ValueError for a load outside (0, 1) and an unknown arrangement.
     """
-    if wrong := [x for x in loads if not 0 < x < 1]:
-        raise ValueError(f"a load lies between 0 and 1 (at 1 the queue never stops growing), got {wrong[0]}")
+    if wrong := [x for x in loads if not is_number(x) or not 0 < x < 1]:
+        raise ValueError(f"a load lies between 0 and 1 (at 1 the queue never stops growing), got {wrong[0]!r}")
+    for name, value in (("servers", servers), ("max_batch", max_batch), ("requests", requests), ("runs", runs)):
+        check_whole(name, value, 1)
+    check_whole("seed", seed, 0)
+    if not is_number(timeout, 0) or timeout == 0 or not is_number(max_wait, 0):
+        raise ValueError(f"timeout is a positive number of seconds and max_wait one of 0 or more, got {timeout!r} and {max_wait!r}")
     if unknown := set(arrangements) - set(ARRANGEMENTS):
         raise ValueError(f"unknown arrangement {min(unknown)!r}, there are {', '.join(ARRANGEMENTS)}")
     made = []

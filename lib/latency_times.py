@@ -32,13 +32,19 @@ def read_times(path: Path = TIMES) -> Times:
     """The recorded times; raises ValueError where the file is missing, cut short, or holds a time that is not positive."""
     try:
         told = json.loads(Path(path).read_text(encoding="utf-8"))
-        rows = pd.DataFrame(told["rows"], columns=told["columns"])[list(COLUMNS)].astype(float).astype(dict.fromkeys(WHOLE, int))
+        plain = pd.DataFrame(told["rows"], columns=told["columns"])[list(COLUMNS)].astype(float)
+        rows = plain.astype(dict.fromkeys(WHOLE, int))
         about = told["about"]
     except FileNotFoundError as error:
         raise ValueError(f"service times: {Path(path).name} is not there; {MEND}") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError, OSError) as error:
         raise ValueError(f"service times: {Path(path).name} is damaged ({error}); {MEND}") from error
-    if rows.empty or not (rows["seconds"] > 0).all():
+    if not isinstance(about, dict) or not isinstance(about.get("model"), str):
+        raise ValueError(f"service times: {Path(path).name} does not tell the model; {MEND}")  # noqa: TRY004
+    counts = plain[["depth", "queries", "pairs"]]
+    if not (counts >= 1).all(axis=None) or not (plain[list(WHOLE)] == rows[list(WHOLE)]).all(axis=None):
+        raise ValueError(f"service times: {Path(path).name} must hold whole depths, queries and pairs of at least 1, least {counts.min().to_dict()}; {MEND}")
+    if rows.empty or not ((rows["seconds"] > 0) & (rows["seconds"] < np.inf)).all():
         raise ValueError(f"service times: {Path(path).name} must hold positive seconds, got {len(rows)} rows, least {rows['seconds'].min()}; {MEND}")
     return Times(rows, about)
 

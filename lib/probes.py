@@ -15,7 +15,8 @@ import pandas as pd
 from lib import probes_inputs as inputs
 from lib import probes_preferences as preferences
 from lib import stats
-from lib.probes_asked import Asked, Case, Instruction  # noqa: F401 - one name, lib.probes, for the whole subject
+from lib.probes_asked import Asked, Case, Instruction, check_case  # noqa: F401 - one name, lib.probes, for the whole subject
+from lib.whole import check_whole, is_number, is_whole
 
 COLUMNS = ["tier", "reranker", "probe", "value", "ci_low", "ci_high", "threshold", "verdict", "sure", "n", "calls", "meaning"]
 
@@ -58,11 +59,14 @@ def probe(reranker: Any, cases: Sequence[Case], thresholds: Mapping[str, float] 
     repeat an id, or an order that is no permutation.
     """
     limits = {**THRESHOLDS, **(thresholds or {})}
-    if set(limits) - set(PROBES) or any(not 0 <= v <= 1 for v in limits.values()):
+    if set(limits) - set(PROBES) or any(not is_number(v, 0) or v > 1 for v in limits.values()):
         raise ValueError(f"thresholds are shares in [0, 1] of the probes {', '.join(PROBES)}, got {dict(thresholds or {})}")
     if unknown := set(only) - set(PROBES):
         raise ValueError(f"unknown probe {min(unknown)!r}, there are {', '.join(PROBES)}")
-    if m < 1 or len({c.qid for c in cases}) < len(cases):
+    check_whole("compared", compared, 2)
+    for case in cases:
+        check_case(case)
+    if not is_whole(m, 1) or len({c.qid for c in cases}) < len(cases):
         raise ValueError(f"m is at least 1 and every case has an id of its own, got m {m} and {len(cases)} cases with {len({c.qid for c in cases})} ids")
     asked, made = Asked(reranker, m, seed, compared), []
     cases = sorted(cases, key=lambda case: case.qid)

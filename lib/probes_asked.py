@@ -6,6 +6,8 @@ import random
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from lib.whole import is_number, is_whole
+
 
 class Instruction(NamedTuple):
     """The question with an instruction, and two places of the case: the passage that should stand above the other once it is given."""
@@ -28,6 +30,19 @@ class Case(NamedTuple):
     reworded: str | None = None
     instruction: Instruction | None = None
     stranger: str | None = None
+
+
+def check_case(case: Case) -> None:
+    """Raise ValueError for a case whose grades are not numbers, one a passage, or whose instruction names no two passages of it.
+
+    >>> check_case(Case("q", "Who?", ["a", "b"], [1, 0]))
+    """
+    n = len(case.passages)
+    if len(case.grades) != n or not all(map(is_number, case.grades)):
+        raise ValueError(f"case {case.qid!r}: each of {n} passages needs one grade, a number (0 where nobody judged it), got {list(case.grades)[:10]}")
+    told = case.instruction
+    if told is not None and not (told.up != told.down and all(is_whole(i, 0) and i < n for i in (told.up, told.down))):
+        raise ValueError(f"case {case.qid!r}: an instruction names two of {n} passages by place, from 0, got {told.up!r} and {told.down!r}")
 
 
 class Asked:
@@ -74,8 +89,10 @@ class Asked:
             return [], []
         found = self.reranker.rerank(question, list(passages))
         self.calls += found.calls
-        if sorted(found.order) != list(range(len(passages))):
+        if not all(map(is_whole, found.order)) or sorted(found.order) != list(range(len(passages))):
             raise ValueError(f"{self.reranker.name}: the order of {len(passages)} passages must name each place once, got {list(found.order)[:10]}")
+        if len(found.scores) != len(passages) or any(math.isinf(s) for s in found.scores):
+            raise ValueError(f"{self.reranker.name}: each of {len(passages)} passages needs one score, finite or NaN, got {list(found.scores)[:10]}")
         return list(found.order), found.scores
 
     def draw(self, case: Case) -> random.Random:

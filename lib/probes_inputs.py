@@ -23,7 +23,7 @@ def best_order(grades: Sequence[float]) -> list[int]:
     >>> best_order([0, 2, 1])
     [1, 2, 0]
     """
-    return sorted(range(len(grades)), key=lambda i: -max(grades[i], 0))
+    return sorted(range(len(grades)), key=lambda i: -grades[i] if grades[i] > 0 else 0.0)
 
 
 def changed_pairs(before: Sequence[int], after: Sequence[int]) -> float:

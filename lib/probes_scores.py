@@ -16,6 +16,7 @@ from lib import bootstrap, stats
 from lib.depth import KEY
 from lib.probes_abstention import abstention, risk_coverage, top_scores, under_risk_coverage
 from lib.probes_calibration import calibration
+from lib.whole import check_whole
 
 BINS = 10
 DRIFT = ["dataset", "comparison", "quantity", "estimate", "ci_low", "ci_high", "p_value", "n", "n_other"]
@@ -98,6 +99,7 @@ def checked(scores: pd.DataFrame, columns: Sequence[str] = (*KEY, "slice", "half
 
 def table_of(scores: pd.DataFrame, tier: str, ranker: str, reranker: str, resamples: int = 10_000, seed: int = 0) -> pd.DataFrame:
     """Drift, calibration and abstention of one reranker in one long table (see their functions): tier, dataset, ranker, reranker, comparison, quantity, ..."""
+    check_whole("resamples", resamples, 1)
     scores, made = checked(scores), []
     few = min(resamples, 2_000)
     for r in drift(scores, few, seed).itertuples():

@@ -25,6 +25,7 @@ from lib.rerankers_open import open_reranker, reader_of
 from lib.rerankers_sample import PLAN, Task
 from lib.store import Store, StoreError
 from lib.weights import WeightsError
+from lib.whole import check_whole
 
 TIER = "sample"
 LANGUAGE = ("yes_no", "listwise", "pairwise")
@@ -140,6 +141,9 @@ def main(arguments: list[str]) -> int:
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     logging.getLogger("httpx").setLevel(logging.WARNING)
     try:
+        check_whole("--questions", options.questions, 0, mend=" (0: as many as planned)")
+        if options.live is not None:
+            check_whole("--live", options.live, 1)
         tasks, tables_ = chosen(options.only), given()
         if options.live is not None:
             print("\n".join(live(tasks, tables_, options.live)))

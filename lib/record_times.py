@@ -24,6 +24,7 @@ from lib.cross_encoder import CrossEncoderError, open_cross_encoder, read_card
 from lib.cross_encoder_model import CrossEncoder, Pair, encode_pairs
 from lib.depth import DEPTHS, checked_depths
 from lib.latency_times import COLUMNS, TIMES, Times, summary, write_times
+from lib.whole import check_whole
 
 TOGETHER_DEPTH = 20  # deepest at which several questions are timed in one call
 
@@ -43,6 +44,8 @@ def measure(scorer: CrossEncoder, lists: Sequence[list[Pair]], depths: Sequence[
     Raises ValueError where the lists are fewer than the largest number of questions in one call, or shorter than the deepest depth.
     """
     depths = checked_depths(depths)
+    for name, value in (*(("together", b) for b in together), ("calls", calls), ("pairs", pairs)):
+        check_whole(name, value, 1)
     if len(lists) < max([1, *together]) or min(map(len, lists)) < depths[-1]:
         shortest = min(map(len, lists), default=0)
         raise ValueError(f"got {len(lists)} lists of at least {shortest} passages: {max([1, *together])} lists of {depths[-1]} are needed")

@@ -90,9 +90,18 @@ def _from_json(text: str, path: Path) -> Iterator[Record]:
 
 
 def _parse(text: str, path: Path, line: int) -> Any:
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(named := dict(pairs)) < len(pairs):
+            names = [name for name, _ in pairs]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise DataError(f"{path}, line {line}: the key {twice!r} stands twice in one object; name each once")
+        return named
+
     try:
-        return json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
+        return json.loads(text, object_pairs_hook=once)
+    except DataError:
+        raise
+    except (ValueError, RecursionError) as error:  # ValueError: no JSON, or a number of thousands of digits
         at = line + getattr(error, "lineno", 1) - 1
         raise DataError(
             f"{path}, line {at}: no valid JSON ({error}); the file may be cut short, copy it again or mend the line"

@@ -9,7 +9,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
-from lib.whole import check_whole
+import numpy as np
+
+from lib.whole import check_whole, is_number, is_whole
 
 Pair = tuple[str, str]
 
@@ -78,6 +80,8 @@ def checked(reranked: Reranked, n: int) -> Reranked:
     [1, 0]
     """
     order = list(reranked.order)
+    if strange := [i for i in order if not is_whole(i)]:
+        raise ValueError(f"a reranker's order holds places, whole numbers from 0 to {n - 1}, got {strange[0]!r}")
     if sorted(order) != list(range(n)):
         strange, lost = sorted(set(order) - set(range(n))), sorted(set(range(n)) - set(order))
         twice = sorted({i for i in order if order.count(i) > 1})
@@ -85,7 +89,9 @@ def checked(reranked: Reranked, n: int) -> Reranked:
                          f"not among them {strange[:5]}; one that adds candidates retrieves, see lib.rerankers_feedback")
     if len(reranked.scores) != n:
         raise ValueError(f"a reranker must give a score (or NaN) for each of {n} candidates, got {len(reranked.scores)}")
-    if min(reranked.calls, reranked.tokens, reranked.repaired) < 0:
+    if strange := [s for s in reranked.scores if not is_number(s) and not (isinstance(s, (float, np.floating)) and math.isnan(s))]:
+        raise ValueError(f"a reranker's scores are finite numbers or NaN, got {strange[0]!r}; mend the reranker, or give NaN where it has no score")
+    if not all(map(is_number, (reranked.calls, reranked.tokens, reranked.repaired))) or min(reranked.calls, reranked.tokens, reranked.repaired) < 0:
         raise ValueError(f"calls, tokens and repaired count from 0, got {reranked.calls}, {reranked.tokens} and {reranked.repaired}")
     return reranked
 

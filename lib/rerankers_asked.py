@@ -9,13 +9,14 @@ import pandas as pd
 
 from lib import retrieval
 from lib.encoders import Encoder
-from lib.rerankers_feedback import feedback_lists
+from lib.rerankers_feedback import METHODS, feedback_lists
 from lib.rerankers_lists import COLUMNS, COST
 from lib.rerankers_open import check_spec
 from lib.rerankers_sample import SUBSETS, Task, reranked
 from lib.store import Store
 from lib.viability_sets import fused
 from lib.weights import WeightsError
+from lib.whole import check_whole
 
 
 class Made(NamedTuple):
@@ -35,6 +36,11 @@ def tasks_of(reranker: Mapping[str, Any], firsts: Sequence[str], depth: int, lan
     >>> [task.first for task in tasks], spec, tasks_of({}, ["hybrid"], 50)
     (['hybrid', 'dense'], {'method': 'cross_encoder', 'model': 'reranker'}, ([], None))
     """
+    if not isinstance(reranker, Mapping):
+        raise ValueError(f"reranker must be a block such as {{method: cross_encoder, model: reranker}}, or {{}} for none, got {reranker!r}")  # noqa: TRY004
+    if not isinstance(language_models, bool):
+        raise ValueError(f"language_models must be true or false, got {language_models!r}")  # noqa: TRY004
+    check_whole("the reranker's questions", reranker.get("questions", 0), 0, mend=" (0: all)")
     spec = {k: v for k, v in reranker.items() if k != "questions"}
     whole = [Task(spec, reranker.get("questions", 0), depth, first) for first in firsts] if spec else []
     if spec:
@@ -58,6 +64,10 @@ def asked(
     ``feedback``: method -> what it asks, an encoder (or its name) for rocchio, "bm25" for rm3; of scope pooled alone. What cannot be had (a score that
     is not recorded where weights are missing) is left out with its reason.
     """
+    if strange := [how for how in ([feedback] if feedback and not isinstance(feedback, Mapping) else [set(feedback or {}) - set(METHODS)]) if how]:
+        raise ValueError(f"feedback must be a block of {', '.join(METHODS)} and what each asks, such as {{rocchio: minilm, rm3: bm25}}, got {strange[0]!r}")
+    if (feedback or {}).get("rm3", "bm25") != "bm25":
+        raise ValueError(f"rm3 asks bm25 alone, got {feedback['rm3']!r}; write {{rm3: bm25}}, or leave it out")
     there = set(rankings.loc[rankings["scope"] == scope, "ranker"])
     firsts = [f for f in firsts if f in there]
     left = {}

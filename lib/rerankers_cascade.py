@@ -17,7 +17,7 @@ class Cascade:
 
     def __init__(self, small: Reranker, large: Reranker, signal: Signal | str = "closeness", threshold: float = 0.0, head: int | None = None,
                  bypass: bool = True, name: str | None = None) -> None:
-        if isinstance(signal, str) and signal not in SIGNALS:
+        if signal not in SIGNALS if isinstance(signal, str) else not callable(signal):
             raise ValueError(f"signal must be a function of a Read or one of {', '.join(SIGNALS)}, got {signal!r}")
         if not isinstance(threshold, (int, float)) or math.isnan(threshold):
             raise ValueError(f"threshold must be a number (-inf: always escalate, inf: never), got {threshold!r}")

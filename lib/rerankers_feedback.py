@@ -41,6 +41,8 @@ def rocchio(question: np.ndarray, documents: np.ndarray, first: Sequence[int], w
     """
     if not is_number(weight, 0):
         raise ValueError(f"weight must be a number of 0 or more, got {weight!r}")
+    if strange := [i for i in first if not 0 <= i < len(documents)]:
+        raise ValueError(f"first names document {strange[0]}, there are {len(documents)}, counted from 0")
     mixed = np.asarray(question, float) + (weight * np.asarray(documents, float)[list(first)].mean(axis=0) if len(first) else 0.0)
     return mixed / max(float(np.linalg.norm(mixed)), 1e-12)
 
@@ -57,6 +59,8 @@ def rm3(question: Sequence[str], first: Sequence[Sequence[str]], scores: Sequenc
     """
     if not is_number(original, 0) or original > 1 or len(first) != len(scores):
         raise ValueError(f"original must lie in [0, 1] and each passage have a score, got {original!r}, {len(first)} passages and {len(scores)} scores")
+    if not all(is_number(s) for s in scores):
+        raise ValueError(f"the scores of the first passages must be finite numbers, got {next(s for s in scores if not is_number(s))!r}; mend that list")
     check_whole("terms", terms, 1)
     asked, shares = Counter(question), np.clip(np.asarray(scores, float), 0, None)
     shares = shares / shares.sum() if shares.sum() > 0 else np.full(len(first), 1 / max(1, len(first)))

@@ -18,7 +18,7 @@ from lib import readers
 from lib.reader_spec import PROMPTS, ReaderError, answer_group, full_spec
 from lib.rerankers_choice import Choice, choices
 from lib.store import Store, entry_key
-from lib.whole import is_number
+from lib.whole import check_whole, is_number
 
 log = logging.getLogger(__name__)
 FOLDER = PROMPTS / "rerank"
@@ -131,6 +131,7 @@ def regenerate(judge: Judge, words: tuple[str, str], prompts: Sequence[str], n: 
 
     The same: log-odds within ``NEAR`` nats. Raises ReaderError where no prompt is stored.
     """
+    check_whole("n", n, 1, mend=": so many prompts are asked again")
     group = choice_group(judge.spec, words)
     stored = judge.store.get_sound(group, [entry_key(group, p) for p in set(prompts)], _sound)
     known = sorted(p for p in set(prompts) if entry_key(group, p) in stored)

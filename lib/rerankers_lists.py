@@ -74,6 +74,9 @@ def first_lists(rankings: pd.DataFrame, questions: pd.DataFrame, documents: pd.D
     if mine.empty and len(rankings):
         there = sorted({f"{s} {r}" for s, r in zip(rankings["scope"], rankings["ranker"])})
         raise ValueError(f"there is no list by {first!r} in scope {scope!r} to rerank; there are {', '.join(there)}")
+    for table, key, name in ((questions, QUESTION, "questions"), (documents, ["dataset", "doc_id"], "documents")):
+        if (twice := table.duplicated(key)).any():
+            raise ValueError(f"table {name} holds {table[twice].iloc[0][key].to_dict()} twice, and texts may differ; keep one row")
     mine = mine.merge(questions[[*QUESTION, "question"]], on=QUESTION, validate="many_to_one").sort_values([*QUESTION, "rank"], kind="stable")
     if mine.empty:
         return

@@ -48,10 +48,7 @@ class Pairwise:
     """
 
     def __init__(self, judge: Judge, sort: str = "insertion", top: int | None = 5, name: str | None = None) -> None:
-        if sort not in SORTS:
-            raise ValueError(f"sort must be one of {', '.join(SORTS)}, got {sort!r}")
-        if top is not None and (isinstance(top, bool) or not isinstance(top, int) or top < 1):
-            raise ValueError(f"top must be a whole number of 1 or more, or None for all places, got {top!r}")
+        check_sort(sort, top)
         self.judge, self.sort, self.top, self.name = judge, {"insertion": insertion, "bubble": bubble}[sort], top, name or f"{short(judge)} pairwise"
 
     def prefer(self, question: str, one: str, other: str) -> Preference:
@@ -77,6 +74,14 @@ class Pairwise:
         silent = [i for i in range(len(passages)) if i not in set(at)]
         asked = [p for p in made.values() if p.tokens]
         return Reranked(order + silent, [math.nan] * len(passages), 2 * len(asked), sum(p.tokens for p in made.values()), sum(p.contradicts for p in asked))
+
+
+def check_sort(sort: object, top: object) -> None:
+    """Raise ValueError for an unknown sort, or a number of places that is none."""
+    if sort not in SORTS:
+        raise ValueError(f"sort must be one of {', '.join(SORTS)}, got {sort!r}")
+    if top is not None and (isinstance(top, bool) or not isinstance(top, int) or top < 1):
+        raise ValueError(f"top must be a whole number of 1 or more, or None for all places, got {top!r}")
 
 
 class Reply(NamedTuple):

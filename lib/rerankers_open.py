@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from lib.reader_spec import DEFAULTS, full_spec
-from lib.rerankers import Reranker
+from lib.rerankers import Reranker, check_window
 from lib.rerankers_cross import cross_encoder, hub_cross_encoder
 from lib.rerankers_judge import Judge
-from lib.rerankers_model import Listwise, Pairwise, yes_no
+from lib.rerankers_model import Listwise, Pairwise, check_sort, yes_no
 from lib.store import Store
 
 READER = set(DEFAULTS) - {"max_new_tokens"}
@@ -31,12 +31,18 @@ def check_spec(spec: Mapping[str, Any]) -> str:
     'yes_no'
     """
     method = spec.get("method") if isinstance(spec, Mapping) else None
-    if method not in OPTIONS or not isinstance(spec.get("model"), str) or not spec["model"]:
+    if not isinstance(method, str) or method not in OPTIONS or not isinstance(spec.get("model"), str) or not spec["model"]:
         raise ValueError(f"a reranker is a block such as {{method: cross_encoder, model: reranker}}, method one of {', '.join(OPTIONS)}; got {spec!r}")
     if unknown := set(spec) - OPTIONS[method] - {"method", "model", "name"}:
         raise ValueError(f"reranker {method} has no option {sorted(unknown)}; there are {sorted(OPTIONS[method] | {'model', 'name'})}")
+    if not isinstance(spec.get("name", ""), str):
+        raise ValueError(f"reranker {method}: name must be a text, got {spec['name']!r}")  # noqa: TRY004  (a wrong value, like the others)
     if method in ("yes_no", "pairwise", "listwise"):
         full_spec(reader_of(spec))
+    if method == "listwise":
+        check_window(spec.get("window", 10), spec.get("stride", 5))
+    if method == "pairwise":
+        check_sort(spec.get("sort", "insertion"), spec.get("top", 5))
     return method
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from lib.records import DataError
+from lib.viability_ids import slice_name
 from lib.viability_lists import KEY
 from lib.viability_slices import no_slices
 
@@ -33,7 +34,9 @@ def named(path: str | Path) -> str:
     >>> named("runs/bm25.trec.gz")
     'bm25'
     """
-    return Path(path).name.removesuffix(".gz").rsplit(".", 1)[0]
+    whole = Path(path).name
+    name = whole.removesuffix(".gz").rsplit(".", 1)[0]
+    return whole if name in ("", "none") else name  # "none" says that there is no reranker
 
 
 def ordered(run: pd.DataFrame, dataset: str, ranker: str, first: pd.DataFrame | None = None) -> pd.DataFrame:
@@ -79,6 +82,7 @@ def assemble(
     if reranked is not None:
         again, more = _reranked(reranked, first, judged, dataset, names[1], outside)
         counts += more
+    counts += [*_known(queries, "qid", judged, "queries", "judged queries"), *_known(corpus, "doc_id", set(first["doc_id"]), "corpus", "passages of the run")]
     membership, more = _membership(slices, queries, judged | set(run["qid"]), dataset)
     made = judgements.assign(dataset=dataset)
     return Inputs(
@@ -87,9 +91,19 @@ def assemble(
         made[[*KEY, *[c for c in made if c not in KEY]]],
         membership,
         pd.DataFrame(counts + more, columns=["what", "n", "meaning"]),
-        queries,
-        corpus,
+        *(t if t is None or "dataset" not in t else t.assign(dataset=dataset) for t in (queries, corpus)),  # a file's own column names another set
     )
+
+
+def _known(table: pd.DataFrame | None, key: str, wanted: set[str], name: str, what: str) -> list[tuple[str, int, str]]:
+    """How many of the ``wanted`` ids a table of texts lacks; DataError where it has none of them: it is of another set."""
+    if table is None:
+        return []
+    lost = wanted - set(table[key])
+    if len(lost) == len(wanted):
+        raise DataError(f"the {name} file holds none of the {what} ({_some(pd.Series(sorted(wanted)))}); it has {_some(table[key])}: are these files of one set?")
+    meaning = "of unknown cause, if anything is missing there" if key == "qid" else "a passage that is not in the corpus counts as missing from the index"
+    return [(f"{what} that the {name} file lacks", len(lost), meaning)]
 
 
 def _some(ids: pd.Series) -> str:
@@ -149,6 +163,7 @@ def _membership(slices: pd.DataFrame | None, queries: pd.DataFrame | None, known
         slices = queries[["qid", "slice"]].dropna()
     if slices is None:
         return no_slices(), []
+    slices = slices.assign(slice=[slice_name(name, f"slice of query {qid!r}") for qid, name in zip(slices["qid"], slices["slice"])]).dropna(subset=["slice"])
     strange = ~slices["qid"].isin(known)
     if strange.all():
         raise DataError(f"no query of the slices is in the run or the judgements; they name {_some(slices['qid'])}")

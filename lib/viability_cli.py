@@ -10,7 +10,7 @@ from lib import viability_inputs as inputs
 from lib.bootstrap import RESAMPLES
 from lib.viability_assembly import Inputs, assemble, named
 from lib.viability_requirement import parse_all
-from lib.viability_run import Report, audit_report, write_report
+from lib.viability_run import Report, audit_report, check_folder, write_report
 from lib.viability_verdict import REFUSE, REPAIR
 
 DESCRIPTION = "Is reranking viable? Report what the candidate pools omit, what their order could still gain, and what a reranker made of it."
@@ -70,6 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Audit, write, print the verdicts; returns the exit status."""
     args = parser().parse_args(argv)
     try:
+        check_folder(args.out)
         requirements = parse_all(args.requirement)
         report = audit_report(read_inputs(args), requirements, args.k, args.depth, indexed_at=args.indexed_at, resamples=args.resamples, seed=args.seed)
         written = write_report(report, args.out)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from lib import records
 from lib.records import DataError
+from lib.viability_ids import one_text
 
 QID = ("qid", "query_id", "query-id", "queryid", "topic", "_id", "id")
 DOC = ("doc_id", "docid", "docno", "doc-id", "corpus-id", "corpus_id", "passage_id", "pid", "_id", "id")
 GRADE = ("grade", "relevance", "rel", "label", "score")
+SYSTEM = ("ranker", "run", "run_id", "runid", "tag", "system")  # whose list a row is of
 UNCERTAIN = ("", "uncertain", "?", "na", "nan", "none")
 HIGHEST_GRADE = 60  # 2 ** grade - 1 must keep its last digits
 TABLES = ("csv", "tsv", "json", "jsonl", "parquet")
@@ -31,22 +34,51 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 def read_rows(path: Path) -> Iterator[records.Record]:
     """The records of a CSV, TSV, JSON, JSON lines or Parquet file; raises DataError."""
+    if kind(path) == "json" and path.is_file() and (whole := _whole_object(path)) is not None:
+        return iter([records.Record(str(path), 1, whole)])
     if kind(path) != "tsv":
         return iter(records.read_records(path))
     lines = [(n, line.rstrip("\r").split("\t")) for n, line in _lines(path)]
     if not lines:
         raise DataError(f"{path}, line 1: the file holds no record; it may have been cut short, copy it again")
     header = [name.strip() for name in lines[0][1]]
+    if len(set(header)) < len(header) or not {*QID, *DOC} & set(header):
+        raise DataError(
+            f"{path}, line 1: expected column names, each once and one of them an id ({', '.join(QID[:3])} or {', '.join(DOC[:3])}), found {header[:8]}; "
+            "name the columns there, or call a TREC file .trec or .txt"
+        )
     if uneven := next((n for n, cells in lines if len(cells) != len(header)), None):
         raise DataError(f"{path}, line {uneven}: not as many cells as the {len(header)} of its first line; the file may be cut short, copy it again")
     return (records.Record(str(path), n, dict(zip(header, cells))) for n, cells in lines[1:])
 
 
+def _whole_object(path: Path) -> dict | None:
+    """The file as one JSON object over any number of lines, None where it is none; DataError for a name that comes twice in it, of which one would be lost."""
+
+    def once(pairs: list[tuple]) -> dict:
+        made = dict(pairs)
+        if len(made) < len(pairs):
+            name = next(name for at, (name, _) in enumerate(pairs) if name in dict(pairs[:at]))
+            raise DataError(f"{path}: {name!r} comes twice in one JSON object; give each query once, and each passage once a query")
+        return made
+
+    try:
+        value = json.loads(records.decoded(records.read_bytes(path), path), object_pairs_hook=once)
+    except (json.JSONDecodeError, RecursionError):
+        return None  # JSON lines, or damaged: read_records tells
+    return value if isinstance(value, dict) else None
+
+
 def run_rows(path: Path) -> Iterator[tuple]:
     """(qid, doc_id, score, rank or NaN, line) of each row; raises DataError."""
+    systems: dict[object, object] = {}
+    mixed = None
     if kind(path) in TABLES:
         for record in read_rows(path):
             yield from _run_record(record)
+            qid, system = (str(first_of(record.fields, names)) for names in (QID, SYSTEM))
+            if first_of(record.fields, SYSTEM) is not None and systems.setdefault(qid, system) != system:
+                raise _mixed(path, record.line, qid, systems[qid], system)
         return
     tags: list[str] = []
     for n, line in _lines(path):
@@ -58,9 +90,17 @@ def run_rows(path: Path) -> Iterator[tuple]:
         yield cells[0], cells[2], _number(cells[4], path, n, "score"), _number(cells[3], path, n, "rank"), n
         if cells[5] not in tags[-1:]:
             tags.append(cells[5])
+        if systems.setdefault(cells[0], cells[5]) != cells[5] and mixed is None:
+            mixed = (n, cells[0], systems[cells[0]], cells[5])
     # Cut inside its last word, a line still has six columns; its tag then stops short of the others.
     if len(tags) > 1 and tags[-1] not in tags[:-1] and tags[-2].startswith(tags[-1]):
         raise DataError(f"{path}, last line: its tag {tags[-1]!r} is the beginning of {tags[-2]!r}; the file was cut short, copy it again")
+    if mixed:
+        raise _mixed(path, *mixed)
+
+
+def _mixed(path: Path, line: int, qid: object, one: object, other: object) -> DataError:
+    return DataError(f"{path}, line {line}: query {qid!r} has rows of two systems, {one!r} and {other!r}; keep the rows of one in a file")
 
 
 def _run_record(record: records.Record) -> Iterator[tuple]:
@@ -80,8 +120,10 @@ def _run_record(record: records.Record) -> Iterator[tuple]:
 def judgement_rows(path: Path) -> Iterator[tuple]:
     """(qid, doc_id, grade or NaN, role, bundle, line) of each row; raises DataError."""
     if kind(path) in TABLES:
+        told = False
         for record in read_rows(path):
             fields = record.fields
+            told = told or first_of(fields, GRADE) is not None or not any(name in fields for name in DOC)
             if fields and all(isinstance(v, dict) for v in fields.values()):
                 yield from ((qid, doc, _grade(g, path, record.line), None, None, record.line) for qid, judged in fields.items() for doc, g in judged.items())
             elif isinstance(fields.get("gold"), list):
@@ -91,10 +133,11 @@ def judgement_rows(path: Path) -> Iterator[tuple]:
                     first_of(fields, QID),
                     first_of(fields, DOC),
                     _grade(first_of(fields, GRADE), path, record.line),
-                    fields.get("role"),
-                    fields.get("bundle"),
+                    *(one_text(fields.get(name), f"{path}, line {record.line}, field {name}") for name in ("role", "bundle")),
                     record.line,
                 )
+        if not told:
+            raise DataError(f"{path}: no row has a grade; add the column grade (0: not relevant, 1 and more: relevant)")
         return
     for n, line in _lines(path):
         cells = line.split()
@@ -112,20 +155,20 @@ def first_of(fields: dict, names: Sequence[str]):
     return next((fields[name] for name in names if fields.get(name) is not None), None)
 
 
-def _number(value: object, path: str | Path, line: int, name: str) -> float:
+def _number(value: object, path: str | Path, line: int, name: str, mend: str = "so it has no place in an order; mend or drop the row") -> float:
     try:
-        number = math.nan if isinstance(value, bool) or value is None else float(value)
-    except (TypeError, ValueError):
+        number = math.nan if isinstance(value, bool) or value is None or "_" in str(value) else float(value)  # Python alone reads 9_5 as 95
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
-        raise DataError(f"{path}, line {line}: {name} {value!r} is no finite number, so it has no place in an order; mend or drop the row")
+        raise DataError(f"{path}, line {line}: {name} {str(value)[:40]!r} is no finite number, {mend}")
     return number
 
 
 def _grade(value: object, path: Path, line: int) -> float:
     if value is None or str(value).strip().lower() in UNCERTAIN:
         return math.nan
-    grade = _number(value, path, line, "grade")
+    grade = _number(value, path, line, "grade", "such as 0 to 3; mend it, or leave it empty where it is uncertain")
     if grade > HIGHEST_GRADE:
         raise DataError(f"{path}, line {line}: grade {value!r} is above {HIGHEST_GRADE}; grades are small numbers such as 0 to 3, gains are made from them")
     return grade

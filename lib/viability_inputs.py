@@ -1,21 +1,28 @@
 """Runs, judgements, slices, queries and corpora of other people's tools: TREC files, BEIR folders, CSV, TSV, JSON; plain or gzip'd.
 
 Whatever cannot be read as meant is one DataError that names file, line and mend; what can be, but should be known, is counted
-(lib.viability_assembly). Ids are text without white space at their ends; two ids that become one by that are an error.
+(lib.viability_assembly). Ids are text in one spelling (lib.viability_ids); two ids that become one by that are an error.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from lib.records import DataError
 from lib.viability_files import DOC, QID, first_of, judgement_rows, read_rows, run_rows
+from lib.viability_ids import day, identifier, one_text, several, slice_name
 
 __all__ = ["DOC", "QID", "beir_files", "read_judgements", "read_run", "read_slices", "read_texts"]
 TEXT = ("text", "question", "query", "contents", "passage")
+FIELDS: dict[str, Callable[[object, str], object]] = {
+    **dict.fromkeys(("title", "document", "copy_of", "superseded_by", "entitlement"), one_text),
+    **dict.fromkeys(("travels_with", "entitlements"), several),
+    **dict.fromkeys(("effective_from", "indexed_at"), day),
+    "slice": slice_name,
+}  # what the audit reads of a query or passage beside id and text
 
 
 def read_run(path: str | Path) -> pd.DataFrame:
@@ -41,16 +48,21 @@ def read_judgements(path: str | Path) -> pd.DataFrame:
 
 
 def read_texts(path: str | Path, names: Sequence[str], key: str) -> pd.DataFrame:
-    """Queries (``key`` qid) or passages (doc_id) with their text and every other field as it stands; ``names``: what the id may be called."""
+    """Queries (``key`` qid) or passages (doc_id) with their text and every other field, ``FIELDS`` checked; ``names``: what the id may be called.
+
+    Raises DataError for a missing text, a repeated id, and a field of another kind."""
     rows = []
     for record in read_rows(Path(path)):
         text = first_of(record.fields, TEXT)
         if text is None:
             raise record.error("text", f"is missing; found {sorted(record.fields)}", f"name the text one of {', '.join(TEXT)}")
-        rows.append({**record.fields, key: _id(first_of(record.fields, names), record.file, record.line, key), "text": str(text)})
+        at = f"{record.file}, line {record.line}, field"
+        one_text(text, f"{at} text", "give one text")
+        known = {name: check(record.fields[name], f"{at} {name}") for name, check in FIELDS.items() if name in record.fields}
+        rows.append({**record.fields, **known, key: identifier(first_of(record.fields, names), f"{at} {key}"), "text": str(text)})
     table = pd.DataFrame(rows)
     if table[key].duplicated().any():
-        raise DataError(f"{path}: id {table.loc[table[key].duplicated(), key].iloc[0]!r} comes twice; ids must be unique, also after stripping white space")
+        raise DataError(f"{path}: id {table.loc[table[key].duplicated(), key].iloc[0]!r} comes twice; ids must be unique, also after stripping white space and composing letters")
     return table
 
 
@@ -58,10 +70,11 @@ def read_slices(path: str | Path) -> pd.DataFrame:
     """Slices: qid, slice; a query may have several rows. Raises DataError."""
     rows = []
     for record in read_rows(Path(path)):
-        name = str(record.fields.get("slice", "")).strip()
-        if not name or name in ("all", "*"):
-            raise record.error("slice", f"is {name!r}", "name the query's slice; all and * stand for every query")
-        rows.append({"qid": _id(first_of(record.fields, QID), record.file, record.line, "qid"), "slice": name})
+        at = f"{record.file}, line {record.line}, field"
+        name = slice_name(record.fields.get("slice"), f"{at} slice")
+        if name is None:
+            raise record.error("slice", "is missing", "name the query's slice")
+        rows.append({"qid": identifier(first_of(record.fields, QID), f"{at} qid"), "slice": name})
     return pd.DataFrame(rows).drop_duplicates(ignore_index=True)
 
 
@@ -79,20 +92,18 @@ def beir_files(folder: str | Path, split: str = "test") -> dict[str, Path]:
 # ---- ids
 
 
-def _id(value: object, path: str | Path, line: int, name: str) -> str:
-    text = "" if value is None or pd.isna(value) else str(int(value) if isinstance(value, float) and value.is_integer() else value).strip()
-    if not text:
-        raise DataError(f"{path}, line {line}, field {name}: is missing or empty; give every row its id")
-    return text
-
-
 def _frame(path: Path, rows: list[tuple], columns: list[str], what: str) -> pd.DataFrame:
     if not rows:
         raise DataError(f"{path}: the file holds no {what}; it may have been cut short, copy it again")
+    for row in rows:
+        for name, value in zip(columns[:2], row):
+            if not isinstance(value, str) or not value.isascii():  # what is no text, or no sound one, fits no table
+                identifier(value, f"{path}, line {row[-1]}, field {name}")
     table = pd.DataFrame(rows, columns=columns)
     raw, raw_qid = table["doc_id"], table["qid"]
     for name in ("qid", "doc_id"):
-        seen = {value: _id(value, path, line, name) for value, line in dict(zip(table[name][::-1], table["line"][::-1])).items()}
+        places = dict(zip(table[name][::-1], table["line"][::-1]))
+        seen = {value: identifier(value, f"{path}, line {line}, field {name}") for value, line in places.items()}
         table[name] = table[name].map(seen)
     forms = pd.DataFrame({"qid": table["qid"], "raw": raw_qid.map(repr)}).drop_duplicates()
     if forms["qid"].duplicated().any():
@@ -102,8 +113,8 @@ def _frame(path: Path, rows: list[tuple], columns: list[str], what: str) -> pd.D
 
 def _collision(path: Path, name: str, lines: list) -> DataError:
     return DataError(
-        f"{path}, line{'s' * (len(lines) > 1)} {', '.join(map(str, lines[:3]))}: different ids become {name!r} once white space at their ends is gone "
-        "(or a number is read as text); write one id alike everywhere, and different ids differently"
+        f"{path}, line{'s' * (len(lines) > 1)} {', '.join(map(str, lines[:3]))}: different ids become {name!r} once white space at their ends is gone, "
+        "letters are composed (Unicode NFC) or a number is read as text; write one id alike everywhere, and different ids differently"
     )
 
 

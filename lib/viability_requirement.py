@@ -12,6 +12,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from lib.grades import bundle_coverage
+from lib.viability_ids import plain
 
 KEY = ["dataset", "qid"]
 SHARE = 0.95  # document 001's bound on candidate recall, here on the share of queries whose pool suffices
@@ -57,7 +58,7 @@ def parse(text: str) -> Requirement:
             return Requirement(bundle=what == "bundle", share=asked)
         if ":" in what:
             pairs = [part.rsplit(":", 1) for part in what.split(",")]
-            roles = tuple((role.strip(), _positive(n)) for role, n in pairs)
+            roles = tuple((plain(role), _positive(n)) for role, n in pairs)
             if not all(role for role, _ in roles) or len(dict(roles)) < len(roles):
                 raise ValueError
             return Requirement(roles=roles, share=asked)
@@ -83,7 +84,7 @@ def parse_all(text: str) -> dict[str, Requirement]:
     made: dict[str, Requirement] = {}
     for part in filter(None, (p.strip() for p in text.split(";"))):
         name, sign, what = part.rpartition("=")
-        name = name.strip() if sign else REST
+        name = plain(name) if sign else REST
         if name in made:
             raise ValueError(f"slice {name!r} has two requirements in {text!r}; give each slice one")
         made[name] = parse(what)
@@ -105,7 +106,9 @@ def evidence(
     grouped = [r for r in requirements.values() if r.roles or r.bundle]
     lacking = {c for r in grouped for c in (["role"] if r.roles else ["bundle"]) if c not in judgements or judgements[c].isna().all()}
     if lacking:
-        raise ValueError(f"a requirement asks for {' and '.join(sorted(lacking))}, but the judgements have no such column (found {list(judgements)})")
+        raise ValueError(f"a requirement asks for {' and '.join(sorted(lacking))}, but the judgements have no such column, or nothing in it; a CSV or JSON file can tell it")
+    if unnamed := sorted({role for r in grouped for role, _ in r.roles} - set(judgements["role"])) if any(r.roles for r in grouped) else []:
+        raise ValueError(f"a requirement asks for {unnamed}, but no judgement has that role; roles are {sorted(set(judgements['role'].dropna()))}")
     relevant = judgements[judgements["grade"] > 0].assign(
         held=lambda d: pd.MultiIndex.from_frame(d[[*KEY, "doc_id"]]).isin(pd.MultiIndex.from_frame(pools[[*KEY, "doc_id"]]))
     )

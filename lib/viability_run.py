@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -11,17 +13,21 @@ import pandas as pd
 from lib import viability
 from lib.bootstrap import RESAMPLES
 from lib.declarations import DECLARATIONS
-from lib.tables import six_digits, write_atomically
+from lib.tables import six_digits
 from lib.viability_assembly import Inputs
 from lib.viability_cause_shares import cause_shares
 from lib.viability_causes import omission_causes
 from lib.viability_controls import controls
+from lib.viability_ids import day
 from lib.viability_lists import KEY, reranked_within
 from lib.viability_requirement import Requirement, evidence, parse_all
 from lib.viability_slices import slice_table, sliced
 from lib.viability_unit_table import relations, unit_rows, unit_table
 from lib.viability_verdict import PUBLISHED, Thresholds
 from lib.viability_verdict_table import verdict_table
+from lib.whole import check_whole
+
+MOST_RESAMPLES = 1_000_000  # the totals of each are held in memory
 
 
 class Report(NamedTuple):
@@ -50,10 +56,16 @@ def audit_report(
     seed: int = 0,
 ) -> Report:
     """Audit one first stage and at most one reranker. Raises ValueError as `viability.audit` and `viability_requirement.evidence` do."""
+    if resamples > MOST_RESAMPLES:
+        raise ValueError(f"resamples must be at most {MOST_RESAMPLES:,}, got {resamples:,}; 10,000 are enough")
+    check_whole("seed", seed, 0)
+    indexed_at = day(indexed_at, "indexed_at")
     asked = requirements or parse_all("all")
     first = inputs.first if depth is None else inputs.first[inputs.first["rank"] <= depth]
     audited = viability.audit(inputs.first, inputs.judgements, inputs.reranked, cutoff, depth)
     reranked = None if inputs.reranked is None else reranked_within(inputs.reranked, first, inputs.first)
+    if reranked is not None and reranked.empty:
+        raise ValueError(f"the reranked run holds none of the first {depth} passages of any pool; audit it at a larger depth")
     met = evidence(first, inputs.judgements, inputs.membership, asked, cutoff)
     slices = slice_table(sliced(audited, met, inputs.membership), tier, resamples, seed)
     causes, by_query = _texts_read(inputs, first, reranked, cutoff, depth, indexed_at)
@@ -120,17 +132,38 @@ def _slice_names(membership: pd.DataFrame) -> pd.DataFrame:
 
 
 def write_report(report: Report, folder: str | Path) -> list[Path]:
-    """Write report.html and a CSV a table into ``folder``, each in one step; everything is made before anything is written."""
+    """Write report.html and a CSV a table into ``folder``: all of them beside their places first, then each moved there in one step.
+
+    So a kill or a full disk leaves the old report. Raises OSError as `check_folder` does.
+    """
     from lib.viability_report import page
 
+    check_folder(folder)
     files = {"report.html": page(report)}
     files |= {
         f"{name}.csv": six_digits(table).to_csv(index=False, lineterminator="\n")
         for name, table in report._asdict().items()
         if isinstance(table, pd.DataFrame)
     }
-    return [write_atomically(Path(folder) / name, lambda p, text=text: _save(p, text)) for name, text in files.items()]
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".report-") as beside:
+            for name, text in files.items():
+                (Path(beside) / name).write_text(text, encoding="utf-8", newline="\n")
+            for name in files:
+                os.replace(Path(beside) / name, Path(folder) / name)
+    except OSError as error:
+        raise OSError(f"could not write the report into {folder}: {error.strerror or error}; make the folder writable, or free some space, and run again") from error
+    return [Path(folder) / name for name in files]
 
 
-def _save(path: str, text: str) -> None:
-    Path(path).write_text(text, encoding="utf-8", newline="\n")
+def check_folder(folder: str | Path) -> None:
+    """Raise OSError where a report cannot go: a path that is empty or leads through a file, or a folder in the place of one of its files."""
+    whole = Path(os.path.abspath(folder))
+    if not str(folder).strip() or "\0" in str(folder):
+        raise OSError(f"{str(folder)!r} is no folder to write the report into; name one")
+    if file := next((p for p in (whole, *whole.parents) if os.path.lexists(p) and not p.is_dir()), None):
+        raise OSError(f"the report cannot go into {folder}: {file.name} is a file, not a folder; name another folder")
+    names = ["report.html", *(f"{name}.csv" for name in Report._fields)]
+    if taken := next((name for name in names if (whole / name).is_dir()), None):
+        raise OSError(f"the report cannot go into {folder}: {taken} is a folder there; move it away, or name another folder")

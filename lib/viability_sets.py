@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
+from lib import depth_cost
 from lib.checks import LEAST_RESAMPLES, MEND
 from lib.declarations import DECLARATIONS
 from lib.ranking import QUESTION
@@ -19,6 +21,7 @@ from lib.viability_run import DECLARED, Report, audit_report, declared
 from lib.whole import check_whole
 
 FUSION = "fusion"
+SERVICE = ("depths", "loads", "timeout")
 MIXED = ("hybrid",)  # lists that are a fusion already: they lend no vote of their own
 
 
@@ -123,3 +126,11 @@ def check(rankings: pd.DataFrame, firsts: Sequence[str], scope: str, requirement
     parse_all(requirement)
     check_whole("cutoff", cutoff, 1, mend=f"; {MEND}")
     check_whole("resamples", resamples, LEAST_RESAMPLES, mend=f"; {MEND}")
+
+
+def check_price(service: Mapping[str, Any], prices: Mapping[str, float], probe_questions: int) -> None:
+    """Raise ValueError for a block ``service`` with other keys than depths, loads and timeout, prices that are none, or a number of probes that is none."""
+    if not isinstance(service, Mapping) or set(service) != set(SERVICE):
+        raise ValueError(f"service must name {', '.join(SERVICE)} and nothing else, got {sorted(service) if isinstance(service, Mapping) else service!r}; {MEND}")
+    depth_cost.priced(pd.DataFrame({"pairs": [], "tokens": []}), prices)
+    check_whole("probe_questions", probe_questions, 0, mend=f"; {MEND}")

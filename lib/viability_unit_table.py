@@ -10,7 +10,7 @@ import pandas as pd
 from lib.bootstrap import RESAMPLES
 from lib.stats import paired_cluster_bootstraps
 from lib.viability_requirement import EVERY
-from lib.viability_units import UNITS, best_coverage, bundle_pieces, bundle_score, covered, unit_alternatives
+from lib.viability_units import UNITS, best_coverage, bundle_pieces, bundle_score, covered, searchable, unit_alternatives
 
 KEY = ["dataset", "qid"]
 UNIT_MEASURES = (
@@ -52,7 +52,8 @@ def unit_rows(
 ) -> pd.DataFrame:
     """One row a judged query and unit: dataset, qid, unit, pieces, and ``UNIT_MEASURES`` (shares in [0, 1]; missing without evidence of that unit).
 
-    ``pool_``: of the whole pool; ``first_``, ``reranked_``: of the first ``cutoff`` places; ``ceiling``: the most that any order could show there.
+    ``pool_``: of the whole pool; ``first_``, ``reranked_``: of the first ``cutoff`` places; ``ceiling``: the most that any order could show there
+    (missing where it is too much to search, `viability_units.searchable`).
     Units without information are left out: documents without ``document_of``, propositions without ``travels``, bundles without the column ``bundle``.
     ``union_coverage`` is of bundles alone: the union of all alternatives, beside the best one.
     """
@@ -80,7 +81,8 @@ def _pieces(gold: list[str], unit: str, orders: list, cutoff: int, related: Mapp
     pool, again = orders
     pieces = unit_alternatives(gold, unit, **related, corpus=pool if unit == "document" else ())
     seen = [covered(pieces, pool), covered(pieces, pool[:cutoff]), (np.nan, np.nan) if again is None else covered(pieces, again[:cutoff])]
-    return len(pieces), *(float(x) for pair in (*seen, best_coverage(pieces, pool, cutoff)) for x in pair), np.nan
+    best = best_coverage(pieces, pool, cutoff) if searchable(pieces, pool, cutoff) else (np.nan, np.nan)  # counted as undefined
+    return len(pieces), *(float(x) for pair in (*seen, best) for x in pair), np.nan
 
 
 def _bundles(judged: pd.DataFrame, orders: list, cutoff: int, related: Mapping[str, Mapping]) -> tuple | None:

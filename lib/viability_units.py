@@ -73,7 +73,7 @@ def covered(pieces: Pieces, shown: Collection[str]) -> Coverage:
 def best_coverage(pieces: Pieces, pool: Collection[str], places: int) -> Coverage:
     """The ceiling at this unit: the most pieces that ``places`` passages of the pool can show, by exhaustive search.
 
-    Raises ValueError for over ``MOST_PIECES`` pieces that the pool can show.
+    Raises ValueError for over ``MOST_PIECES`` pieces that the pool can show (see ``searchable``).
 
     >>> best_coverage({"rule": [frozenset({"r", "note"})], "fact": [frozenset({"f"})]}, ["r", "note", "f"], places=2).coverage
     0.5
@@ -82,16 +82,31 @@ def best_coverage(pieces: Pieces, pool: Collection[str], places: int) -> Coverag
         raise ValueError(f"places must be 1 or more, got {places}")
     if not pieces:
         return Coverage(float("nan"), False)
-    pool = set(pool)
-    open_ = [[way for way in ways if way <= pool and len(way) <= places] for ways in pieces.values()]
-    open_ = sorted((ways for ways in open_ if ways), key=len)
-    if all(len(way) == 1 for ways in open_ for way in ways) and _disjoint(open_):
+    open_ = _open(pieces, pool, places)
+    if _simple(open_):
         hit = min(len(open_), places)  # each piece takes one place of its own
-    elif len(open_) > MOST_PIECES:
+    elif not searchable(pieces, pool, places):
         raise ValueError(f"{len(open_)} pieces in one pool are too many to search ({MOST_PIECES} at most); judge larger units, or fewer")
     else:
         hit = _most(open_, frozenset(), places, 0, 0)
     return Coverage(hit / len(pieces), hit == len(pieces))
+
+
+def searchable(pieces: Pieces, pool: Collection[str], places: int) -> bool:
+    """Whether the ceiling can be had: pieces that share or need several passages are searched for, up to ``MOST_PIECES`` of them."""
+    open_ = _open(pieces, pool, places)
+    return len(open_) <= MOST_PIECES or _simple(open_)
+
+
+def _open(pieces: Pieces, pool: Collection[str], places: int) -> list[list[frozenset[str]]]:
+    """The ways of each piece that the pool holds and the places can show, pieces with fewest ways first; pieces without a way are left out."""
+    held = set(pool)
+    ways_of = [[way for way in ways if way <= held and len(way) <= places] for ways in pieces.values()]
+    return sorted((ways for ways in ways_of if ways), key=len)
+
+
+def _simple(ways: Sequence[Sequence[frozenset[str]]]) -> bool:
+    return all(len(way) == 1 for alternatives in ways for way in alternatives) and _disjoint(ways)
 
 
 def _disjoint(ways: Sequence[Sequence[frozenset[str]]]) -> bool:

@@ -80,10 +80,12 @@ def left_out(*reasons: Mapping[str, str]) -> str:
 
 
 def repairs(table: pd.DataFrame) -> str:
-    """What language models said that could not be used as it stood: malformed lists, contradictory preferences; empty where none was asked."""
+    """What language models said that could not be used as it stood: malformed lists, contradictory preferences; or that none was asked."""
     rows = table[(table["kind"] == LANGUAGE) & (table["measure"] == "ndcg") & table["repaired"].notna()]
     said = [f"{r.ranker}: {int(r.repaired):,} of {int(r.repaired_calls):,} calls" for r in rows.itertuples()]
-    return f"Malformed or contradictory outputs that had to be repaired: {'; '.join(said)}." if said else ""
+    if not said:
+        return "No language model was read here, so no output had to be repaired."
+    return f"Malformed or contradictory outputs that had to be repaired: {'; '.join(said)}."
 
 
 def deepest(falls: pd.DataFrame) -> str:
@@ -94,7 +96,7 @@ def deepest(falls: pd.DataFrame) -> str:
             out.append(f"On {named(r.dataset)}, {r.ranker}: too few questions to ask whether deeper is worse.")
             continue
         change = f"{r.depth} candidates instead of {r.peak} change nDCG by {signed(r.delta)} [{signed(r.ci_low)}, {signed(r.ci_high)}] on half 1"
-        corrected = f"p {r.p_holm:.3f} after Holm's correction over the slices"
+        corrected = f"{int(r.n)} questions, p {r.p_holm:.3f} after Holm's correction over the slices"
         out.append(f"On {named(r.dataset)}, {r.ranker}: {change} ({corrected}: {r.verdict}).")
     return " ".join(out)
 

@@ -24,7 +24,7 @@ def rows(*lists: tuple[str, float, float, float]) -> pd.DataFrame:
                 "ci_low": a,
                 "ci_high": b,
                 "p_value": 0.5,
-                "p_holm": 0.5,
+                "p_holm": 0.001,
                 "calls": 50.0,
                 "tokens": 6000.0,
                 "repaired": 0.0,

@@ -155,7 +155,7 @@ def test_depth_of_a_tiers_lists_and_of_files(tmp_path):
     rows = depth_sets.rows_of(here[0], [1, 4, 50], 2)
     assert sorted(set(rows["depth"])) == [1, 4], "a depth that no list reaches is left out"
     assert rows.query("qid == 'q1'").set_index("depth")["realised"].tolist() == pytest.approx([0, 1])
-    scores = here[0].lists.merge(here[0].questions, on=["dataset", "qid"]).assign(tokens=5, n_gold=1, grade=lambda d: d["grade"].fillna(0).clip(upper=1))
+    scores = here[0].lists.merge(here[0].questions, on=["dataset", "qid"]).assign(tokens=5, n_gold=2, grade=lambda d: d["grade"].fillna(0).clip(upper=1))
     write_scores(scores, tmp_path / "depth-world-bm25.csv.gz")
     (file,) = depth_sets.of_files("depth-*.csv*", tmp_path)
     assert (file.ranker, file.reranker) == ("bm25", "reranker") and depth_sets.of_files("") == []

@@ -186,6 +186,7 @@ def test_depth_is_told_with_its_verdict_or_as_undefined():
         "ranker": "bm25",
         "slice": "all",
         "measure": "realised",
+        "n": 97,
         "peak": 5,
         "depth": 50,
         "delta": -0.03,
@@ -195,5 +196,22 @@ def test_depth_is_told_with_its_verdict_or_as_undefined():
         "verdict": "falls",
     }
     said = wording.deepest(pd.DataFrame([row]))
-    assert "50 candidates instead of 5" in said and "falls" in said
+    assert "50 candidates instead of 5" in said and "97 questions" in said and "falls" in said
     assert "too few" in wording.deepest(pd.DataFrame([row | {"verdict": "undefined"}]))
+
+
+@pytest.mark.parametrize(
+    "changed, said",
+    [
+        ({"service": {"depth": [5], "loads": [0.5], "timeout": 2}}, "depths, loads, timeout"),
+        ({"service": None}, "got None"),
+        ({"prices": {"pears": 1}}, "prices must give"),
+        ({"probe_questions": None}, "probe_questions"),
+        ({"probe_questions": -1}, "probe_questions"),
+    ],
+)
+def test_what_the_price_and_the_probes_need_is_checked_before_anything_runs(changed, said):
+    sound = {"service": {"depths": [5], "loads": [0.5], "timeout": 2}, "prices": {"pairs": 0.1}, "probe_questions": 0}
+    viability_sets.check_price(**sound)
+    with pytest.raises(ValueError, match=said):
+        viability_sets.check_price(**sound | changed)
