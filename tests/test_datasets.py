@@ -36,7 +36,8 @@ def test_a_gzip_file_cut_short_is_one_clear_error(tmp_path):
 
 
 @pytest.mark.parametrize(("content", "problem"), [
-    (b"", "line 1: the file holds no record"), (b"\n\n", "line 1: the file holds no record"), (b'{"id": \n', "line 1: no valid JSON"), (b'{"id": 1, "id": 2}\n', "stands twice"),
+    (b"", "line 1: the file holds no record"), (b"\n\n", "line 1: the file holds no record"), (b'{"id": \n', "line 1: no valid JSON"),
+    (b'{"id": 1, "id": 2}\n', "line 1: the key 'id' stands twice"),
     (b'{"id": ' + b"9" * 5000 + b"}\n", "line 1: no valid JSON"),
     (b'\n[1]\n', "line 1: expected a JSON object, got int"), (b'{}\n"text"\n', "line 2: expected a JSON object, got str"),
     (b'{"a": 1}\n{"a": "\xff"}\n', "line 2: broken Unicode, byte 0xff is not UTF-8")])
