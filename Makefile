@@ -39,8 +39,8 @@ record: weights  ## write the recorded answers of the sample tier again (resumes
 train: env       ## train the cross-encoders on the training questions in data/raw/train (some 40 minutes of one core; resumes; NAMES="support" for one)
 	@$(ENV) python -m lib.weights && python -m lib.train_cross_encoder $(NAMES)
 
-why: env         ## why each stage would run
-	@$(ENV) python -m lib.why
+why: env         ## why each stage would run (TIER=own, real or paper: of another tier than the sample)
+	@$(ENV) python -m lib.why $(TIER)
 
 compare: env     ## make compare A=rev B=rev: do two runs differ beyond their intervals?
 	@$(ENV) python -m lib.compare $(A) $(B)

@@ -147,4 +147,4 @@ def tax(table: pd.DataFrame) -> pd.DataFrame:
     part = table[table["kind"] == "precision"]
     names = [f"{p} − {c}" if c != "none" else q for p, c, q in zip(part["policy"], part["control"], part["quantity"])]
     part = part.assign(what=names)[(part["quantity"] != "em") | (part["control"] != "none")]
-    return part[["dataset", "reader", "precision", "against", "what", "quantity", "estimate", "ci_low", "ci_high", "p_holm", "verdict", "n"]].reset_index(drop=True)
+    return part[["dataset", "reader", "precision", "against", "what", "quantity", "estimate", "ci_low", "ci_high", "p_holm", "verdict", "n"]].astype({"what": str}).reset_index(drop=True)

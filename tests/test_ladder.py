@@ -271,3 +271,10 @@ def test_joined_refuses_a_rung_that_did_not_answer_everything():
     assert ladder.joined(questions, asked[:0], both[:0], kept).empty
     out = ladder.joined(questions, asked, both, kept).set_index("qid")
     assert out["cut_off"].tolist()[0] == 1 and np.isnan(out["cut_off"].tolist()[1]) and len(POLICIES) == 4
+
+
+def test_one_rung_has_no_tax_and_its_empty_table_can_still_be_asked_for_names():
+    data = rows()
+    first = data[["reader", "precision"]].drop_duplicates().head(1)
+    alone = ladder_between.tax(made(data.merge(first)))
+    assert alone.empty and not alone["what"].str.startswith("submod").any()

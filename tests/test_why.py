@@ -63,3 +63,12 @@ def test_a_changed_parameter_and_a_changed_input_are_the_reasons(chain, monkeypa
 def test_dvcs_own_error_is_passed_on(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(why, "ROOT", tmp_path)
     assert why.main() != 0 and "DVC repository" in capsys.readouterr().err
+
+
+def test_another_tier_is_looked_at_with_its_line_in_place_and_a_misspelt_one_is_refused(chain, monkeypatch, capsys):
+    lines = []
+    monkeypatch.setattr(why.run_tier, "set_tier", lines.append)
+    monkeypatch.setattr(why, "ROOT", chain)
+    assert why.main("own") == 0 and lines == ["own", "sample"]
+    assert why.main() == 0 and lines == ["own", "sample"], "the sample's line is not touched"
+    assert why.main("owm") == 2 and "there are sample, real, own, paper" in capsys.readouterr().err
