@@ -3,6 +3,7 @@ import shutil
 import sys
 
 import pytest
+from tiny_reader import save_tiny_reader
 
 from lib.reader_spec import ReaderError, build_prompt, extract_answer, prompt_prefixes, read_template
 from lib.readers import count_prompt_tokens, open_reader, read_prompts, regenerate
@@ -18,19 +19,7 @@ PROMPTS = [build_prompt(context, question) for context, question in zip(CONTEXTS
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
     """Folder of a random two-layer Qwen2 with a byte-level tokenizer, as a hub repository looks."""
-    from tokenizers import ByteLevelBPETokenizer
-    from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
-
-    folder = tmp_path_factory.mktemp("tiny")
-    bpe = ByteLevelBPETokenizer()
-    bpe.train_from_iterator([read_template("two_shot")] * 2 + CONTEXTS, vocab_size=400, special_tokens=["<end>"])
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=bpe._tokenizer, eos_token="<end>")
-    torch.manual_seed(0)
-    config = Qwen2Config(vocab_size=len(tokenizer), hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=4,
-                         num_key_value_heads=2, initializer_range=0.3, eos_token_id=0, bos_token_id=None)
-    Qwen2ForCausalLM(config).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+    return save_tiny_reader(tmp_path_factory.mktemp("tiny"), [read_template("two_shot")] * 2 + CONTEXTS, 400)
 
 
 def texts(reader, prompts):

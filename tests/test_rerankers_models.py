@@ -7,6 +7,7 @@ import re
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiny_reader import save_tiny_reader
 
 from lib import rerankers_judge
 from lib.reader_spec import ReaderError, answer_group, build_prompt, reader_id
@@ -274,20 +275,9 @@ def test_one_passage_is_no_window_and_blank_ones_go_last(store):
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
     """Folder of a random two-layer Qwen2 whose tokenizer knows " yes" and " no"."""
-    torch = pytest.importorskip("torch")
-    from tokenizers import ByteLevelBPETokenizer
-    from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
-
-    folder, bpe = tmp_path_factory.mktemp("tiny"), ByteLevelBPETokenizer()
+    pytest.importorskip("torch")
     texts = [template(name) for name in ("yes_no", "pairwise", "listwise")]
-    bpe.train_from_iterator([*texts * 3, *[" yes no A B"] * 40], vocab_size=420, special_tokens=["<end>"])
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=bpe._tokenizer, eos_token="<end>")
-    torch.manual_seed(0)
-    config = Qwen2Config(vocab_size=len(tokenizer), hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=4,
-                         num_key_value_heads=2, initializer_range=0.3, eos_token_id=0, bos_token_id=None)
-    Qwen2ForCausalLM(config).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+    return save_tiny_reader(tmp_path_factory.mktemp("tiny"), [*texts * 3, *[" yes no A B"] * 40], 420)
 
 
 def test_odds_and_mass_are_those_of_a_plain_forward_pass_with_and_without_a_shared_beginning(tiny):
