@@ -34,6 +34,10 @@ BETWEEN = {
     "rankings": dict(format="parquet", key=["dataset", "qid", "scope", "ranker", "rank"], meaning="a ranker's ordered list", columns={
         **QUESTION, "scope": ("str", "own: the question's paragraphs; pooled: all paragraphs"), "ranker": ("str", "dense, bm25, hybrid, ..."),
         "rank": ("int", "place, 1 first"), **DOC, "score": ("float", "the ranker's score, not comparable between rankers")}),
+    "reranked": dict(format="parquet", key=["dataset", "qid", "scope", "ranker", "rank"], meaning="a list made of others: reranked, fused, or retrieved again",
+                     columns={
+        **QUESTION, "scope": ("str", "own: the question's paragraphs; pooled: all paragraphs"), "ranker": ("str", "first stage + reranker, or a second retrieval"),
+        "rank": ("int", "place, 1 first"), **DOC, "score": ("float", "falls along the list; below what a reranker read it only keeps the order")}),
     "snippets": dict(format="parquet", key=["dataset", "qid", "pool_id", "representation", "snippet_id"], meaning="packing candidates", columns={
         **QUESTION, "pool_id": ("str", "scope, ranker and depth the candidates come from"), "representation": ("str", "chunk or ace"),
         "snippet_id": ("str", "packing unit"), **DOC, "doc_rank": ("int", "first-stage rank of its document"),

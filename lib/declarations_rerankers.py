@@ -20,6 +20,8 @@ RERANKERS: dict[str, dict] = {
         "first": ("str", "first-stage list that was reordered"), "depth": ("int", "candidates that were to be reordered"),
         "candidates": ("int", "candidates that were: fewer where the list is shorter"), "calls": ("int", "model calls"),
         "tokens": ("int", "tokens the model read"), "repaired": ("int", "malformed or contradictory outputs that had to be repaired")}),
+    "reranked_left_out": dict(format="csv", key=["tier", "ranker"], meaning="lists of the table reranked that could not be made", columns={
+        **TIER, "ranker": ("str", "the list's name"), "reason": ("str", "what was missing")}),
     "cascade": dict(format="csv", key=["tier", "dataset", "small", "large", "signal", "half", "quantity"],
                     meaning="what escalating by a signal is worth: thresholds chosen on half 0, confirmed on half 1 (lib.rerankers_validation)", columns={
         **TIER, "dataset": ("str", "data set"), "small": ("str", "the reranker asked first"), "large": ("str", "the one escalated to"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -29,16 +30,25 @@ class Study(NamedTuple):
     questions: pd.DataFrame  # dataset, qid, slice, half
 
 
-def of_lists(rankings: pd.DataFrame, gold: pd.DataFrame, questions: pd.DataFrame, pairs: Iterable[tuple[str, str]], scope: str = "pooled") -> list[Study]:
+def of_lists(
+    rankings: pd.DataFrame,
+    gold: pd.DataFrame,
+    questions: pd.DataFrame,
+    pairs: Iterable[tuple[str, str]],
+    scope: str = "pooled",
+    costs: pd.DataFrame | None = None,
+) -> list[Study]:
     """A study for each (first stage, list "first + reranker") of the rankings table; questions without a list or a relevant passage are left out.
 
     The slice is the question's type. Exact for pointwise scores alone: their order of the first d is the list's order with the others left out.
+    ``costs`` (ranker, depth) tells how far a reranker read: what lies deeper has no score of its own and is no candidate here.
     """
+    read = {} if costs is None else costs.groupby("ranker")["depth"].max().to_dict()
     gold = gold[gold["grade"] > 0]
     asked = questions.assign(slice=questions["question_type"].fillna("all"))[[*KEY, "slice", "half"]].merge(gold[KEY].drop_duplicates(), on=KEY)
     here, made = rankings[rankings["scope"] == scope], []
     for first, again in pairs:
-        mine = here.loc[here["ranker"] == first, [*KEY, "rank", "doc_id"]]
+        mine = here.loc[(here["ranker"] == first) & (here["rank"] <= read.get(again, math.inf)), [*KEY, "rank", "doc_id"]]
         lists = mine.merge(here.loc[here["ranker"] == again, [*KEY, "doc_id", "score"]], on=[*KEY, "doc_id"]).merge(asked[KEY], on=KEY)
         held = asked.merge(lists[KEY].drop_duplicates(), on=KEY)
         if len(lists):
@@ -64,7 +74,7 @@ def of_files(pattern: str, root: Path = ROOT) -> list[Study]:
     """
     made = []
     if not isinstance(pattern, str) or Path(pattern).is_absolute():
-        raise ValueError(f"deep_scores must be a pattern of file names below the repository, such as data/results/scores/depth-*.csv*, got {pattern!r}")
+        raise ValueError(f"deep_scores must be a pattern of file names below the repository, such as data/results/deep/depth-*.csv*, got {pattern!r}")
     for path in sorted(root.glob(pattern)) if pattern else []:
         named = [part for part in path.name.split(".")[0].split("-") if part in RANKERS]
         made.append(Study(named[0] if named else "first stage", "reranker", *read_scores(path)))

@@ -20,9 +20,9 @@ from lib.whole import check_whole
 
 
 class Made(NamedTuple):
-    """``rankings``: the lists given and those made; ``costs`` of the reranked ones; ``left_out``: {list: reason}."""
+    """``reranked``: the lists made, rows as in the rankings table; ``costs`` of those that asked a model; ``left_out``: {list: reason}."""
 
-    rankings: pd.DataFrame
+    reranked: pd.DataFrame
     costs: pd.DataFrame
     left_out: dict[str, str]
 
@@ -30,7 +30,8 @@ class Made(NamedTuple):
 def tasks_of(reranker: Mapping[str, Any], firsts: Sequence[str], depth: int, language_models: bool = False) -> tuple[list[Task], dict[str, Any] | None]:
     """(the tasks of one reranker over the first stages and the recorded ones of language models, its specification or None).
 
-    ``reranker``: a specification (``rerankers_open``) with ``questions``, how many of each data set (0 or not given: all); {}: none.
+    ``reranker``: a specification (``rerankers_open``) with ``questions``, how many of each data set (0 or not given: all), and how many candidates it
+    reads (``depth``; not given: the ``depth`` of the lists); {}: none.
 
     >>> tasks, spec = tasks_of({"method": "cross_encoder", "model": "reranker", "questions": 0}, ["hybrid", "dense"], 50)
     >>> [task.first for task in tasks], spec, tasks_of({}, ["hybrid"], 50)
@@ -41,8 +42,9 @@ def tasks_of(reranker: Mapping[str, Any], firsts: Sequence[str], depth: int, lan
     if not isinstance(language_models, bool):
         raise ValueError(f"language_models must be true or false, got {language_models!r}")  # noqa: TRY004
     check_whole("the reranker's questions", reranker.get("questions", 0), 0, mend=" (0: all)")
-    spec = {k: v for k, v in reranker.items() if k != "questions"}
-    whole = [Task(spec, reranker.get("questions", 0), depth, first) for first in firsts] if spec else []
+    check_whole("the reranker's depth", reranker.get("depth", depth), 1)
+    spec = {k: v for k, v in reranker.items() if k not in ("questions", "depth")}
+    whole = [Task(spec, reranker.get("questions", 0), min(depth, reranker.get("depth", depth)), first) for first in firsts] if spec else []
     if spec:
         check_spec(spec)
     return [*whole, *(t for t in SUBSETS if language_models and t.first in firsts)], spec or None
@@ -58,8 +60,9 @@ def asked(
     scope: str = "pooled",
     depth: int = 50,
     store: Store | None = None,
+    progress: bool = False,
 ) -> Made:
-    """Every list of the tier: those given, the free fusion of each first stage, the tasks' lists, and second retrievals.
+    """Every list of the tier that is made of its rankings: the free fusion of each first stage, the tasks' lists, and second retrievals.
 
     ``feedback``: method -> what it asks, an encoder (or its name) for rocchio, "bm25" for rm3; of scope pooled alone. What cannot be had (a score that
     is not recorded where weights are missing) is left out with its reason.
@@ -69,11 +72,13 @@ def asked(
     if (feedback or {}).get("rm3", "bm25") != "bm25":
         raise ValueError(f"rm3 asks bm25 alone, got {feedback['rm3']!r}; write {{rm3: bm25}}, or leave it out")
     there = set(rankings.loc[rankings["scope"] == scope, "ranker"])
+    if there and (lost := [f for f in firsts if f not in there]):
+        raise ValueError(f"firsts names {lost[0]!r}, and no list of scope {scope!r} is called so; there are {', '.join(sorted(there))}")
     firsts = [f for f in firsts if f in there]
     left = {}
     rows, costs = pd.DataFrame(columns=COLUMNS), pd.DataFrame(columns=COST)
     if wanted := [t for t in tasks if t.first in firsts]:
-        rows, costs, left = reranked(rankings, questions, documents, wanted, store, scope)
+        rows, costs, left = reranked(rankings, questions, documents, wanted, store, scope, progress=progress)
     found = []
     for method, how in (feedback or {}).items() if scope == "pooled" else ():
         try:
@@ -82,4 +87,13 @@ def asked(
         except WeightsError as error:
             left[method] = str(error).splitlines()[0]
     more = [t for t in (fused(rankings, firsts, scope, depth), rows, *found) if len(t)]
-    return Made(pd.concat([rankings, *more], ignore_index=True), costs, left)
+    return Made(pd.concat(more, ignore_index=True) if more else pd.DataFrame(columns=COLUMNS), costs, left)
+
+
+def reasons(left_out: Mapping[str, str], tier: str) -> pd.DataFrame:
+    """The table reranked_left_out: tier, ranker, reason; a row for each list that could not be made.
+
+    >>> reasons({"hybrid + reranker": "no weights"}, "sample").values.tolist()
+    [['sample', 'hybrid + reranker', 'no weights']]
+    """
+    return pd.DataFrame([(tier, name, why) for name, why in left_out.items()], columns=["tier", "ranker", "reason"])

@@ -16,7 +16,8 @@ from lib.tables import ROOT
 
 # notebook: (other dependencies, tables read, tables written, figures drawn); ${item.input} is the tier's corpus
 STAGES = {
-    "01_retrieve": (["${item.input}"], [], ["questions", "gold", "documents", "pools", "rankings", "retrieval"], ["retrieval"]),
+    "01_retrieve": (["${item.input}", "data/sample/recorded", "data/results/models", "lib/prompts"], [],
+                    ["questions", "gold", "documents", "pools", "rankings", "retrieval", "reranked", "rerank_costs", "reranked_left_out"], ["retrieval"]),
     "02_pack": (["data/published", "data/sample/recorded", "data/results/models"], ["questions", "gold", "documents", "pools", "rankings"],
                 ["snippets", "packs", "contexts", "survival", "holders", "ace_spans", "ace_sources", "compression", "objective_ablations",
                  "optimality", "packer_contest", "settings", "packing", "choices"],
@@ -36,9 +37,9 @@ STAGES = {
                      ["unlock", "budget_gap", "order", "dials", "dials_levels", "scope_map", "embedders"]),
     "06_reader_ladder": (["data/sample/recorded", "data/results/scores", "data/published", "lib/prompts"], ["questions", "contexts", "survival", "packing"],
                          ["ladder", "ladder_partners"], ["reader_ladder", "rung_scores", "answer_forms"]),
-    "07_gating": (["data/sample/recorded", "data/sample/service_times.json", "data/results/models", "data/results/scores", "lib/prompts"],
-                  ["questions", "gold", "documents", "rankings"],
-                  ["audit", "audit_slices", "audit_verdicts", "audit_missing", "audit_causes", "audit_units", "audit_controls", "rerankers", "rerank_costs",
+    "07_gating": (["data/sample/recorded", "data/sample/service_times.json", "data/results/models", "data/results/deep", "lib/prompts"],
+                  ["questions", "gold", "documents", "rankings", "reranked", "rerank_costs", "reranked_left_out"],
+                  ["audit", "audit_slices", "audit_verdicts", "audit_missing", "audit_causes", "audit_units", "audit_controls", "rerankers",
                    "cascade", "depth", "depth_entered", "depth_sufficient", "depth_falls", "depth_cost", "latency", "fallback", "probes", "score_scale",
                    "reliability"],
                   ["two_error_plane", "regressions_by_slice", "rerankers", "depth_curves", "latency_tails"]),

@@ -85,7 +85,7 @@ def test_without_weights_each_list_is_left_out_with_its_reason(monkeypatch, tmp_
     made = rerankers_asked.asked(
         given["rankings"], given["questions"], given["documents"], tasks, ["dense"], {"rocchio": "minilm", "rm3": "bm25"}, depth=4, store=store
     )
-    assert set(made.left_out) == {"dense + reranker", "rocchio"} and {"dense + fusion", "rm3"} <= set(made.rankings["ranker"]) and made.costs.empty
+    assert set(made.left_out) == {"dense + reranker", "rocchio"} and {"dense + fusion", "rm3"} <= set(made.reranked["ranker"]) and made.costs.empty
     table, skipped = rerankers_escalation.cascades(
         given["rankings"], given["questions"], given["documents"], given["gold"], "sample", spec, tasks, "dense", 4, 2, store=store
     )
