@@ -153,7 +153,7 @@ VIABILITY: dict[str, dict] = {
             **SLICED,
             **ORDERED,
             "unit": ("str", "document, passage, proposition, bundle"),
-            "measure": ("str", "coverage or completion of pool, first stage, reranked, ceiling; union_coverage of bundles"),
+            "measure": ("str", "coverage or completion of pool, first stage, reranked, ceiling; union_coverage of bundles; alpha-nDCG of first stage and reranked"),
             **MEAN,
             **COUNTED,
         },
@@ -170,7 +170,7 @@ VIABILITY: dict[str, dict] = {
             "expected": ("float?", "missing: a number to read"),
             "found": ("float", "worst query, or mean"),
             "n": ("int", "queries"),
-            "passed": ("bool", "within 1e-9"),
+            "passed": ("bool?", "within 1e-9; missing where nothing is expected"),
         },
     ),
 }

@@ -116,4 +116,6 @@ def plane_finding(df: pd.DataFrame) -> str:
     said = [f"{f'{len(names)} slices' if many else words.listed(names)}: {verdict}" for verdict, names in sorted(groups.items(), key=lambda g: -len(g[1]))]
     if open_ and not said:
         return f"{f'All {len(open_)} slices' if many else words.listed(open_)}: undecided, with so few queries in each"
-    return "; ".join(said + ([f"{len(open_)} of {len(rows)} undecided"] if open_ else [])).replace("1 slices", "1 slice")
+    found = "; ".join(said + ([f"{len(open_)} of {len(rows)} undecided"] if open_ else [])).replace("1 slices", "1 slice")
+    whole = df.loc[df["slice"] == "all", "verdict"] if many else []
+    return (f"All queries: {whole.iloc[0]}; of {len(rows)} slices, " if len(whole) == 1 else "") + found

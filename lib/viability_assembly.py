@@ -153,7 +153,7 @@ def _reranked(run: pd.DataFrame, first: pd.DataFrame, judged: set[str], dataset:
     return again, [
         ("queries missing from the reranked run", len(asked - set(again["qid"])), "its score is 0 there"),
         ("candidates that the reranked run left out", left, "not ranked by it; nothing is added for them"),
-        ("reranked rows outside the pool", int((~inside).sum()), "dropped as asked"),
+        ("reranked rows outside the pool", int((~inside).sum()), "left out (--outside drop)" if outside == "drop" else "any would be an error (--outside)"),
         ("queries with tied reranked scores", tied, "ties go by first-stage rank"),
     ]
 

@@ -36,7 +36,7 @@ def without_answers(rankings: pd.DataFrame, judgements: pd.DataFrame) -> pd.Data
 
 
 def controls(first: pd.DataFrame, judgements: pd.DataFrame, reranked: pd.DataFrame | None = None, cutoff: int = 10) -> pd.DataFrame:
-    """The three controls on these lists: ``CONTROL_COLUMNS``; found is the worst query, n the queries; expected missing: a number to read.
+    """The three controls on these lists: ``CONTROL_COLUMNS``; found is the worst query, n the queries; expected (and passed) missing: a number to read.
 
     "already correct" sends the candidate oracle's order through as first stage: its loss is what this reranker does to a correct order.
     """
@@ -46,7 +46,7 @@ def controls(first: pd.DataFrame, judgements: pd.DataFrame, reranked: pd.DataFra
         known, open_ = found.dropna(), math.isnan(expected)
         if len(known):
             shown = known.mean() if open_ else known[(known - expected).abs().idxmax()]
-            rows.append((control, measure, expected, float(shown), len(known), open_ or bool(abs(shown - expected) <= TOLERANCE)))
+            rows.append((control, measure, expected, float(shown), len(known), None if open_ else bool(abs(shown - expected) <= TOLERANCE)))
 
     perfect = audit(first, judgements, best.assign(ranker="oracle"), cutoff, **quick)
     add("oracle order", "headroom_capture", 1.0, perfect["headroom_capture"])
@@ -63,7 +63,7 @@ def controls(first: pd.DataFrame, judgements: pd.DataFrame, reranked: pd.DataFra
         add("omitted answer", "ceiling", 0.0, omitted["ceiling"])
         add("omitted answer", "omission_gap", 1.0, omitted["omission_gap"])
         add("omitted answer", "realised_gain", 0.0, omitted["realised_gain"])
-    return pd.DataFrame(rows, columns=CONTROL_COLUMNS)
+    return pd.DataFrame(rows, columns=CONTROL_COLUMNS).astype({"passed": "boolean"})
 
 
 class Case(NamedTuple):

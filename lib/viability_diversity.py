@@ -35,7 +35,8 @@ def alpha_dcg(listed: Sequence[Nuggets], k: int, alpha: float = 0.5) -> float:
 
 
 def greedy_ideal(corpus: Sequence[Nuggets], k: int, alpha: float = 0.5) -> list[Nuggets]:
-    """The usual ideal: at each rank the passage that gains most; ties go to the one given first. (The true optimum is NP-hard.)
+    """The usual ideal: at each rank the passage that gains most; ties go to the one given first, which moves the
+    value (TREC's ndeval takes the last id; so does `viability_unit_table`). The true optimum is NP-hard.
 
     >>> greedy_ideal([{"rule"}, {"rule"}, {"exception"}], 2) == [{"rule"}, {"exception"}]
     True

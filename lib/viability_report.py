@@ -89,7 +89,7 @@ def _verdicts(verdicts: pd.DataFrame) -> str:
         "threshold it says undecided. "
         "Where all queries of a slice agree, its interval is as wide as so few queries leave it. Gains and losses must also "
         "pass Holm's correction over the slices. "
-        "Document 001 looks at averages without intervals: recall under 0.95 or omission over 0.05: fix retrieval; "
+        "Document 001, the essay on when reranking is viable that this audit follows, looks at averages without intervals: recall under 0.95 or omission over 0.05: fix retrieval; "
         "headroom under 0.02: skip; no gain: reject; else viable."
     )
     return (

@@ -94,7 +94,7 @@ def causes(shares: pd.DataFrame) -> str:
         return "<h2>Why evidence is missing</h2><p>No relevant passage is missing from its pool.</p>"
     if set(shares.loc[shares["passages"] > 0, "cause"]) == {"unknown"}:
         missing = int(shares.loc[shares["slice"] == "all", "passages"].sum())
-        return f"<h2>Why evidence is missing</h2><p>{missing:,} relevant passages are missing; without texts their causes are unknown.</p>"
+        return f"<h2>Why evidence is missing</h2><p>{_missing(missing)} missing; without texts the causes are unknown.</p>"
     rows = [
         [text_of(name_of(r, shares)), text_of(r.cause), f"{r.passages} of {r.n}", interval(r.estimate, r.ci_low, r.ci_high), _bar(r.estimate)]
         for r in all_last(shares).itertuples()
@@ -110,6 +110,15 @@ def causes(shares: pd.DataFrame) -> str:
             "vocabulary (under a third of the words); unknown.</p>"
         )
     )
+
+
+def _missing(n: int) -> str:
+    """How many passages, with the verb that goes with it.
+
+    >>> _missing(1), _missing(1200)
+    ('1 relevant passage is', '1,200 relevant passages are')
+    """
+    return f"{n:,} relevant passage{' is' if n == 1 else 's are'}"
 
 
 def controls(table: pd.DataFrame) -> str:

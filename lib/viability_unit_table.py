@@ -9,8 +9,9 @@ import pandas as pd
 
 from lib.bootstrap import RESAMPLES
 from lib.stats import paired_cluster_bootstraps
+from lib.viability_diversity import alpha_ndcg
 from lib.viability_requirement import EVERY
-from lib.viability_units import UNITS, best_coverage, bundle_pieces, bundle_score, covered, searchable, unit_alternatives
+from lib.viability_units import UNITS, Pieces, best_coverage, bundle_pieces, bundle_score, covered, searchable, unit_alternatives
 
 KEY = ["dataset", "qid"]
 UNIT_MEASURES = (
@@ -23,6 +24,8 @@ UNIT_MEASURES = (
     "ceiling",
     "ceiling_complete",
     "union_coverage",
+    "first_alpha_ndcg",
+    "reranked_alpha_ndcg",
 )
 UNIT_COLUMNS = ["tier", "dataset", "slice", "unit", "measure", "estimate", "ci_low", "ci_high", "n", "undefined"]
 
@@ -55,7 +58,8 @@ def unit_rows(
     ``pool_``: of the whole pool; ``first_``, ``reranked_``: of the first ``cutoff`` places; ``ceiling``: the most that any order could show there
     (missing where it is too much to search, `viability_units.searchable`).
     Units without information are left out: documents without ``document_of``, propositions without ``travels``, bundles without the column ``bundle``.
-    ``union_coverage`` is of bundles alone: the union of all alternatives, beside the best one.
+    ``union_coverage`` is of bundles alone: the union of all alternatives, beside the best one. ``_alpha_ndcg`` is of units that one passage can show:
+    the second copy of a piece earns half, the third a quarter (`viability_diversity`).
     """
     related = related or relations(None)
     first = first if depth is None else first[first["rank"] <= depth]
@@ -82,7 +86,18 @@ def _pieces(gold: list[str], unit: str, orders: list, cutoff: int, related: Mapp
     pieces = unit_alternatives(gold, unit, **related, corpus=pool if unit == "document" else ())
     seen = [covered(pieces, pool), covered(pieces, pool[:cutoff]), (np.nan, np.nan) if again is None else covered(pieces, again[:cutoff])]
     best = best_coverage(pieces, pool, cutoff) if searchable(pieces, pool, cutoff) else (np.nan, np.nan)  # counted as undefined
-    return len(pieces), *(float(x) for pair in (*seen, best) for x in pair), np.nan
+    return len(pieces), *(float(x) for pair in (*seen, best) for x in pair), np.nan, *(_alpha(pieces, order, cutoff) for order in orders)
+
+
+def _alpha(pieces: Pieces, order: list[str] | None, cutoff: int) -> float:
+    """Alpha-nDCG of an order, the pieces being the facts; missing where a piece takes more than one passage. Ties of the ideal as in TREC's ndeval."""
+    if order is None or not pieces or any(len(way) > 1 for ways in pieces.values() for way in ways):
+        return np.nan
+    facts: dict[str, set[str]] = {}
+    for name, ways in pieces.items():
+        for passage in frozenset().union(*ways):
+            facts.setdefault(passage, set()).add(name)
+    return alpha_ndcg([facts.get(p, ()) for p in order], [facts[p] for p in sorted(facts, reverse=True)], cutoff)
 
 
 def _bundles(judged: pd.DataFrame, orders: list, cutoff: int, related: Mapping[str, Mapping]) -> tuple | None:
@@ -95,7 +110,7 @@ def _bundles(judged: pd.DataFrame, orders: list, cutoff: int, related: Mapping[s
     ]
     seen = [(np.nan, np.nan) if s is None else (s.best, s.complete) for s in scores]
     whole = scores[0]
-    return len(bundles), *(float(x) for pair in (*seen, (whole.best_within, whole.complete_within)) for x in pair), whole.union
+    return len(bundles), *(float(x) for pair in (*seen, (whole.best_within, whole.complete_within)) for x in pair), whole.union, np.nan, np.nan
 
 
 def unit_table(rows: pd.DataFrame, membership: pd.DataFrame, tier: str = "own", resamples: int = RESAMPLES, seed: int = 0) -> pd.DataFrame:

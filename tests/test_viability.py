@@ -258,7 +258,7 @@ def test_where_trec_eval_differs_it_differs_as_the_report_says():
 def test_the_controls_pass_on_any_run(seed):
     first, again, gold = random_run(seed)
     table = controls(first, gold, again, cutoff=5)
-    assert table["passed"].all() and set(table["control"]) == {"oracle order", "already correct", "omitted answer"}
+    assert table["passed"].dropna().all() and set(table["control"]) == {"oracle order", "already correct", "omitted answer"}
     assert table.set_index("measure").loc["mean regression", "found"] > 0  # a random order spoils a correct one
 
 
@@ -272,7 +272,7 @@ def test_the_omitted_answer_is_credited_nothing():
 def test_a_control_that_fails_is_seen(monkeypatch):
     first, again, gold = random_run(2)
     monkeypatch.setattr("lib.viability_controls.whole_oracle", lambda first, judgements: first[COLUMNS])  # no oracle at all
-    assert not controls(first, gold, again, cutoff=5)["passed"].all()
+    assert not controls(first, gold, again, cutoff=5)["passed"].dropna().all()
 
 
 def test_every_score_is_declared_in_the_report():

@@ -11,14 +11,15 @@ import pytest
 
 from lib import tables
 from lib.charts import NothingToDraw
-from lib.figures_viability import two_error_plane
-from lib.figures_viability_regressions import regression_finding, regressions_by_slice
+from lib.figures_viability import plane_finding, two_error_plane
+from lib.figures_viability_regressions import clear, regression_finding, regressions_by_slice
 from lib.viability_assembly import Inputs, assemble
 from lib.viability_cli import main, read_inputs
 from lib.viability_cli import parser as arguments
 from lib.viability_definitions import definitions
 from lib.viability_inputs import read_judgements, read_run
 from lib.viability_report import page
+from lib.viability_report_tables import causes
 from lib.viability_requirement import parse_all
 from lib.viability_run import audit_report, declared, write_report
 from lib.viability_slices import no_slices
@@ -212,6 +213,39 @@ def test_the_plane_of_two_set_ups_or_of_nothing_is_refused():
 def test_the_regressions_title_says_what_the_table_says(said, title):
     df = pd.DataFrame({"slice": ["a", "b", "all"], "name": ["a", "b", "all queries"], "regressed": [0.2, 0.1, 1 / 6], "regressed_n": [20, 10, 30]})
     assert regression_finding(df, said) == title
+
+
+@pytest.mark.parametrize(
+    ("said", "whole", "title"),
+    [
+        (["loses"] * 4 + ["wins"], "loses", "The reranker loses over all queries; it gains on 1 and loses on 4 of 5 slices; it lowers 6 of 60 queries"),
+        (["undecided"] * 5, "wins", "The reranker gains over all queries; it is undecided on all 5 slices; it lowers 6 of 60 queries"),
+    ],
+)
+def test_of_many_slices_the_title_tells_the_number(said, whole, title):
+    df = pd.DataFrame({"slice": [*"abcde", "all"], "name": [*"abcde", "all queries"], "regressed": 0.1, "regressed_n": [12] * 5 + [60]})
+    assert regression_finding(df, [*said, whole]) == title
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "p_holm", "said"),
+    [(0.01, 0.2, 0.04, "wins"), (0.01, 0.2, 0.05, "undecided"), (-0.2, -0.01, 0.001, "loses"), (-0.1, 0.1, float("nan"), "undecided"), (0.01, 0.2, float("nan"), "wins")],
+)
+def test_a_net_change_is_clear_where_interval_and_correction_say_so(low, high, p_holm, said):
+    assert clear(low, high, p_holm) == said
+
+
+def test_the_title_of_a_plane_of_many_slices_begins_with_all_queries():
+    df = pd.DataFrame({"slice": [*"abcdefg", "all"], "name": [*"abcdefg", "all queries"], "verdict": ["undecided: retrieval"] * 6 + ["rerank", "reject this reranker"]})
+    assert plane_finding(df) == "All queries: reject this reranker; of 7 slices, 1 slice: rerank; 6 of 7 undecided"
+    few = df[df["slice"].isin(["a", "g", "all"])]
+    assert plane_finding(few) == "g: rerank; 1 of 2 undecided"
+
+
+@pytest.mark.parametrize(("n", "said"), [(1, "1 relevant passage is missing"), (2, "2 relevant passages are missing")])
+def test_missing_passages_without_texts_are_counted_in_good_grammar(n, said):
+    shares = pd.DataFrame({"slice": ["all"], "cause": ["unknown"], "passages": [n]})
+    assert said in causes(shares)
 
 
 def test_net_change_is_what_was_lifted_less_what_was_lost():

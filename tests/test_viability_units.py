@@ -1,8 +1,10 @@
 """Units of evidence and omission causes: METRIC_CASES' bundles, brute force, what must travel together, near-duplicates, alpha-nDCG, each cause's rule."""
 
 import itertools
+import math
 
 import pandas as pd
+import pyndeval
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -133,6 +135,34 @@ def test_the_greedy_ideal_starts_with_the_richest_and_is_nearly_optimal(corpus, 
     best = max(alpha_dcg(list(order), k) for order in itertools.permutations(corpus))
     greedy = alpha_dcg(greedy_ideal(corpus, k), k)
     assert greedy <= best + 1e-12 and greedy >= (1 - 1 / 2.718281829) * best - 1e-12
+
+
+@settings(max_examples=60, deadline=None)
+@given(corpus=st.lists(st.sets(st.sampled_from("wxyz"), max_size=3), min_size=1, max_size=8), seed=st.randoms(use_true_random=False), k=st.integers(1, 10))
+def test_alpha_ndcg_of_a_list_is_that_of_trecs_ndeval(corpus, seed, k):
+    """A passage that states a fact is one way to show it; ndeval takes the last id where two passages of the ideal gain alike."""
+    facts = {f"d{i}": stated for i, stated in enumerate(corpus)}
+    listed = list(facts)
+    seed.shuffle(listed)
+    qrels = [pyndeval.SubtopicQrel("q", fact, doc, 1) for doc, stated in facts.items() for fact in stated]
+    if not qrels:
+        return
+    run = [pyndeval.ScoredDoc("q", doc, -rank) for rank, doc in enumerate(listed)]
+    theirs = pyndeval.ndeval(qrels, run, measures=[f"alpha-nDCG@{k}"])["q"][f"alpha-nDCG@{k}"]
+    ours = alpha_ndcg([facts[d] for d in listed], [facts[d] for d in sorted(facts, reverse=True)], k)
+    assert ours == pytest.approx(theirs, abs=1e-9)
+
+
+def test_the_units_count_a_copy_at_half():
+    """Two copies of one rule and an exception: of three places the second copy earns half, and nothing where a passage cannot stand alone."""
+    first, gold = lists(q=["rule", "copy", "exception"]), judged(q={"rule": 1, "copy": 1, "exception": 1})
+    again = lists(q=["rule", "exception", "copy"])
+    related = {"document_of": {}, "travels": {}, "copies": {"copy": "rule"}}
+    row = unit_rows(first, gold, again, 3, related=related).set_index("unit").loc["passage"]
+    best = 1 + 1 / math.log2(3) + 0.5 / 2
+    assert row["first_alpha_ndcg"] == pytest.approx((1 + 0.5 / math.log2(3) + 1 / 2) / best) and row["reranked_alpha_ndcg"] == pytest.approx(1)
+    together = unit_rows(first, gold, again, 3, related=related | {"travels": {"rule": ["exception"]}}).set_index("unit")
+    assert pd.isna(together.loc["proposition", "first_alpha_ndcg"]) and together.loc["passage", "first_alpha_ndcg"] == row["first_alpha_ndcg"]
 
 
 # ---- causes
