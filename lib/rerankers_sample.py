@@ -44,7 +44,7 @@ SUBSETS = (
     Task({"method": "yes_no", **CODER}, 100, 20),
     Task({"method": "listwise", **CODER, "window": 10, "stride": 5}, 40, 20),
     Task({"method": "pairwise", **CODER, "sort": "insertion", "top": 5}, 24, 10),
-    Task({"method": "yes_no", **LARGE}, 40, 20),
+    Task({"method": "yes_no", **LARGE}, 24, 20),
 )
 PLAN = (*LISTS, *SUBSETS)
 
