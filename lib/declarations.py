@@ -5,9 +5,11 @@ the tables that notebooks hand to each other, the other modules those that are r
 """
 from lib.declarations_between import BETWEEN
 from lib.declarations_depth import DEPTH
+from lib.declarations_downstream import DOWNSTREAM
+from lib.declarations_judgements import JUDGEMENTS
 from lib.declarations_rerankers import RERANKERS
 from lib.declarations_results import RESULTS
 from lib.declarations_scope import SCOPE
 from lib.declarations_viability import VIABILITY
 
-DECLARATIONS = BETWEEN | RESULTS | SCOPE | VIABILITY | RERANKERS | DEPTH
+DECLARATIONS = BETWEEN | RESULTS | SCOPE | VIABILITY | RERANKERS | DEPTH | DOWNSTREAM | JUDGEMENTS

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 import yaml
 
-from lib import ablations, claims, dials_ends, ladder_rungs, likelihood, reading, record_parses, record_rivals, scope_reads, support, tables
+from lib import ablations, claims, dials_ends, downstream_record, ladder_rungs, likelihood, reading, record_parses, record_rivals, scope_reads, support, tables
 from lib.cross_encoder import CrossEncoderError, cross_encoder_group, pair_keys, score_pairs
 from lib.reader_spec import ReaderError, answer_group
 from lib.readers import read_prompts, regenerate
@@ -56,7 +56,8 @@ def asked(tier: str = "sample") -> Asked:
     rungs = climbed.get("rungs", [])
     steps = set(climbed_rows(climbed, questions, contexts)["prompt"]) if rungs else set()
     reads = reads_of(given["readers"], prompts, rungs, steps)
-    for spec, more in scope_asks(blocks.get("scope_map") or {}, rows, questions, packs, snippets, contexts):
+    for spec, more in [*scope_asks(blocks.get("scope_map") or {}, rows, questions, packs, snippets, contexts),
+                       *downstream_record.asks(blocks.get("gating") or {}, questions, tier)]:
         reads = joined(reads, spec, more)
     return Asked(reads, support.judged(every, questions), every_form(given.get("scorers", [])))
 
