@@ -7,10 +7,11 @@ from lib.declarations_between import BETWEEN
 from lib.declarations_depth import DEPTH
 from lib.declarations_downstream import DOWNSTREAM
 from lib.declarations_judgements import JUDGEMENTS
+from lib.declarations_policy_search import POLICY_SEARCH
 from lib.declarations_rerankers import RERANKERS
 from lib.declarations_results import RESULTS
 from lib.declarations_rollout import ROLLOUT
 from lib.declarations_scope import SCOPE
 from lib.declarations_viability import VIABILITY
 
-DECLARATIONS = BETWEEN | RESULTS | SCOPE | VIABILITY | RERANKERS | DEPTH | DOWNSTREAM | JUDGEMENTS | ROLLOUT
+DECLARATIONS = BETWEEN | RESULTS | SCOPE | VIABILITY | RERANKERS | DEPTH | DOWNSTREAM | JUDGEMENTS | POLICY_SEARCH | ROLLOUT

@@ -16,7 +16,7 @@ from typing import Any
 
 import pandas as pd
 
-from lib import reading, record_cross_encoder, record_rivals, rerankers_sample, tables
+from lib import reading, record_cross_encoder, record_policy, record_rivals, rerankers_sample, tables
 from lib.cross_encoder import cross_encoder_group, pair_keys, score_pairs
 from lib.reader_spec import ReaderError
 from lib.rerankers_judge import Judge, regenerate
@@ -51,7 +51,7 @@ def chosen(only: Sequence[str], plan: Sequence[Task] = PLAN) -> list[Task]:
 def cross_encoder_pairs(tables_: Given) -> list[tuple[str, str]]:
     """All pairs that the sample asks of the trained cross-encoder, for whatever purpose: one recorded file holds them."""
     rankings, questions, documents = tables_
-    return list(dict.fromkeys([*record_cross_encoder.asked(TIER), *record_rivals.snippet_pairs(record_rivals.pool()),
+    return list(dict.fromkeys([*record_cross_encoder.asked(TIER), *record_policy.asked(), *record_rivals.snippet_pairs(record_rivals.pool()),
                                *rerankers_sample.union_pairs(rankings, questions, documents)]))
 
 
