@@ -1,5 +1,5 @@
 """The tables of rival gates, decision curves, LastHop@K, conformal promises; form: see ``lib.declarations``. Deltas and harms in pp, rates as shares."""
-from lib.declarations_gating import BOUND, CELL, COUNTS, DELTA, N, SKIP, SPREAD
+from lib.declarations_gating import BOUND, CELL, COUNTS, DELTA, SKIP, SPREAD, N
 from lib.declarations_results import TIER
 
 DATASET = {"dataset": CELL["dataset"]}
@@ -58,7 +58,8 @@ GATING_MORE: dict[str, dict] = {
         "budget": ("float", "harm allowed, pp"), "delta": ("float", "chance that the high-probability rule may be wrong"),
         "method": ("str", "conformal; high probability"), "harms": ("int", "calibration questions harmed"), "questions": ("int", "fewest that suffice")}),
     "gating_conformal": dict(format="csv", key=["tier", "method", *CELL, "fold"], meaning="thresholds that calibration questions granted", columns={
-        **TIER, "method": ("str", "conformal; high probability"), **CELL, "fold": ("int", "outer fold, from 0"), "model": ("str", "lr, rf, gbm, never, refused"),
+        **TIER, "method": ("str", "conformal; high probability"), **CELL, "fold": ("int", "outer fold, from 0"),
+        "model": ("str", "lr, rf, gbm, never, refused"),
         "fallback": ("str", "H, D or none"), "threshold": ("float?", "skip where p_harm is at most this; missing: skips nothing"),
         "n_learn": ("int", "questions that the gate was learned from"), "n_calibration": ("int", "questions that set the threshold"),
         "harms": ("int", "of these, how many a skip would harm")}),

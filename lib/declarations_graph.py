@@ -5,6 +5,8 @@ from lib.declarations_results import TIER
 HALF = {"half": ("str", "0 (choose), 1 (confirm), all")}
 MEASURE = ("str", "recall_at_5, all_gold_at_5, last_hop_hit_at_k: the last hop's passage is among the first k; title_: any passage of its title")
 
+MEASURES = ("recall_at_5", "all_gold_at_5", *(f"{form}last_hop_hit_at_{k}" for form in ("", "title_") for k in (1, 5, 10)))
+
 GRAPH: dict[str, dict] = {
     "graph_lists": dict(format="csv", key=["tier", "dataset", "half", "n_hops", "ranker", "minus", "measure"],
                         meaning="the graph list H, the dense list V and other first stages over pooled corpora (lib.graph_list_table)", columns={
@@ -19,6 +21,6 @@ GRAPH: dict[str, dict] = {
                             meaning="the graph list with one choice changed at a time, chosen on half 0, confirmed on half 1 (lib.graph_list_table)", columns={
         **TIER, "dataset": ("str", "data set"), **HALF, "choice": ("str", "what differs from lib.graph_list_choices; 'as chosen': nothing"),
         "chosen_by": ("float?", "mean of recall_at_5 and last_hop_hit_at_5"),
-        **{m: ("float?", "mean; see graph_lists") for m in ("recall_at_5", "all_gold_at_5", *(f"{t}last_hop_hit_at_{k}" for t in ("", "title_") for k in (1, 5, 10)))},
+        **{m: ("float?", "mean; see graph_lists") for m in MEASURES},
         "n": ("int", "questions"), "fell_back": ("int", "questions without a phrase in the graph: passages alone")}),
 }

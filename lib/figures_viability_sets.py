@@ -21,7 +21,13 @@ SLICE = ["dataset", "slice"]
 
 def stacked(parts: list[alt.TopLevelMixin], what: str) -> alt.TopLevelMixin:
     """The charts below one another; a note that ``what`` is not drawn where there is none."""
-    return nothing(what) if not parts else parts[0] if len(parts) == 1 else alt.vconcat(*parts, spacing=40)
+    if len(parts) < 2:
+        return parts[0] if parts else nothing(what)
+    config = {}
+    for part in parts:  # a chart below another may not have a configuration of its own
+        config |= {} if part.config is alt.Undefined else part.config.to_dict()
+        part.config = alt.Undefined
+    return alt.vconcat(*parts, spacing=40, **({"config": alt.Config(**config)} if config else {}))
 
 
 def drawn(draw: Callable[..., alt.TopLevelMixin], *tables: pd.DataFrame, **settings) -> list[alt.TopLevelMixin]:

@@ -22,7 +22,7 @@ def unit_of(again: str, spec: Mapping[str, Any] | None, rankings: pd.DataFrame, 
     if spec is None or again.endswith(f" + {FUSION}"):
         return fusion_unit(voters(rankings, scope))
     if spec["method"] == "cross_encoder":
-        return unit_of_card(again, cross_encoder_group(spec))
+        return unit_of_card(again, cross_encoder_group({"model": spec["model"]}))
     read = {k: v for k, v in spec.items() if k in ("max_length", "precision")}
     return Unit(again, {k: v for k, v in spec.items() if k not in read}, {**read, "pair": "question, then title and text"}, reading())
 

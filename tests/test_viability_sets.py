@@ -1,9 +1,10 @@
 """The audit over a tier's lists: which list reranks which, the tray, tables without a row, sentences built from tables."""
 
+import altair as alt
 import pandas as pd
 import pytest
 
-from lib import tables, viability_sets, viability_tray
+from lib import figures_viability_sets, tables, viability_sets, viability_tray
 from lib import wording_viability as wording
 from lib.declarations import DECLARATIONS
 from lib.viability_run import DECLARED
@@ -215,3 +216,11 @@ def test_what_the_price_and_the_probes_need_is_checked_before_anything_runs(chan
     viability_sets.check_price(**sound)
     with pytest.raises(ValueError, match=said):
         viability_sets.check_price(**sound | changed)
+
+
+def test_figures_with_settings_of_their_own_stand_below_one_another():
+    """Every figure of the study of depth sets its frame; two studies are one figure."""
+    bare = alt.Chart(pd.DataFrame({"x": [1]})).mark_point().encode(x="x:Q")
+    both = figures_viability_sets.stacked([bare.configure_view(stroke=None), bare], "depth curves").to_dict()
+    assert len(both["vconcat"]) == 2 and both["config"]["view"]["stroke"] is None and all("config" not in part for part in both["vconcat"])
+    assert "vconcat" not in figures_viability_sets.stacked([bare], "depth curves").to_dict()

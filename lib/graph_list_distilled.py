@@ -1,0 +1,107 @@
+"""The list D of document 002: a cheap student that orders the pool of H and V as the expensive reranker would (SPEC 10, 12).
+
+The student is a ridge regression, a weight a feature, on what the two lists already know of a candidate. Its target is the teacher's order within the
+question, worth 1 / log2(1 + rank): the top of the list counts most. Everything is centred within the question, since only the order there matters.
+Normal equations add up over questions, so fitting on any set of training questions is a sum of small matrices: refitting in every fold of a nested
+cross-validation costs next to nothing, and no question outside the set that is given leaves a trace in the weights.
+"""
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from lib import text
+from lib.pool_union import COLUMNS as POOLED
+from lib.ranking import QUESTION
+from lib.retrieval import passage
+
+RIDGE = 1.0    # added to the diagonal, in candidates: features are scaled to spread 1 over the training candidates
+RANKER = "distilled"
+UNSEEN = 51    # rank of a passage that a list of 50 does not hold
+FEATURES = ("rr_h", "rr_v", "log_rank_h", "log_rank_v", "top_h", "top_v", "in_both", "score_h", "score_v", "gap_h", "gap_v", "overlap", "overlap_title",
+            "title_named", "length")
+
+
+class Student(NamedTuple):
+    """A weight a feature (f,), on features divided by ``scale`` (f,); ``questions``: how many it was fitted on."""
+
+    weights: np.ndarray
+    scale: np.ndarray
+    questions: int
+
+
+class Sums(NamedTuple):
+    """Of every question: its key (q,), its candidates' features and targets as sums (q, f, f) and (q, f), and their number (q,)."""
+
+    key: pd.MultiIndex
+    gram: np.ndarray
+    cross: np.ndarray
+    size: np.ndarray
+
+
+def features(pooled: pd.DataFrame, questions: pd.DataFrame, documents: pd.DataFrame) -> pd.DataFrame:
+    """``pooled`` (``lib.pool_union.pool``) with the columns FEATURES: all from the two lists and the words, none from gold or teacher."""
+    rank = {s: pooled[f"rank_{s}"].astype(float).fillna(UNSEEN) for s in "hv"}
+    made = {f"rr_{s}": 1 / rank[s] for s in "hv"} | {f"log_rank_{s}": np.log(rank[s]) for s in "hv"} | {f"top_{s}": (rank[s] == 1).astype(float) for s in "hv"}
+    made["in_both"] = (pooled["rank_h"].notna() & pooled["rank_v"].notna()).astype(float)
+    for s in "hv":
+        score, by = pooled[f"score_{s}"].astype(float), [pooled[k] for k in QUESTION]
+        low, high = score.groupby(by).transform("min"), score.groupby(by).transform("max")
+        made[f"score_{s}"] = ((score - low) / (high - low).where(high > low)).fillna(0.0)
+        made[f"gap_{s}"] = (score / high.where(high > 0)).fillna(0.0)
+    asked = {k: frozenset(text.content_terms(q)) for k, q in zip(zip(questions["dataset"], questions["qid"]), questions["question"])}
+    told = {(d.dataset, d.doc_id): (frozenset(text.content_terms(d.title)), frozenset(text.content_terms(passage(d.title, d.text))), len(d.text))
+            for d in documents.itertuples()}
+    words = [(asked[d, q], *told[d, i]) for d, q, i in zip(pooled["dataset"], pooled["qid"], pooled["doc_id"])]
+    made["overlap"] = [len(q & body) / max(len(q), 1) for q, _, body, _ in words]
+    made["overlap_title"] = [len(q & title) / max(len(q), 1) for q, title, _, _ in words]
+    made["title_named"] = [float(bool(title) and title <= q) for q, title, _, _ in words]
+    made["length"] = [np.log(1 + n) for *_, n in words]
+    return pooled[POOLED].assign(**made)
+
+
+def sums(candidates: pd.DataFrame, teacher: pd.DataFrame) -> Sums:
+    """What fitting needs, a question at a time. ``candidates``: from ``features``; ``teacher``: dataset, qid, doc_id, rank by the expensive reranker.
+
+    A question that the teacher did not order is left out; candidates it did not rank stand behind those it did. Raises ValueError for a question ordered twice.
+    """
+    key = [*QUESTION, "doc_id"]
+    if (twice := teacher.duplicated(key)).any():
+        raise ValueError(f"the teacher ranks {teacher[twice].iloc[0][key].to_dict()} twice; give one list of the reranker alone")
+    rows = candidates.merge(teacher[[*key, "rank"]].rename(columns={"rank": "taught"}), on=key, how="left", validate="one_to_one")
+    taught = rows["taught"].astype(float)
+    rows = rows.assign(target=(1 / np.log2(1 + taught)).fillna(0.0))[taught.groupby([rows[k] for k in QUESTION]).transform("count") > 0]
+    rows = rows.sort_values(key, ignore_index=True)
+    names, places = [*FEATURES, "target"], rows.groupby(QUESTION)
+    centred = (rows[names] - places[names].transform("mean")).to_numpy(float)
+    index, sizes = places.ngroup().to_numpy(), places.size()
+    gram = np.zeros((len(sizes), len(names), len(names)))
+    np.add.at(gram, index, centred[:, :, None] * centred[:, None, :])
+    return Sums(pd.MultiIndex.from_tuples(list(sizes.index), names=QUESTION), gram[:, :-1, :-1], gram[:, :-1, -1], sizes.to_numpy())
+
+
+def fit(of: Sums, train: Collection[tuple[str, str]], ridge: float = RIDGE) -> Student:
+    """The student of the questions in ``train`` (dataset, qid) alone; raises ValueError where none of them was ordered by the teacher."""
+    chosen = of.key.isin(list(train))
+    if not chosen.any():
+        raise ValueError(f"none of {len(train)} training questions was ordered by the teacher; rerank the pools of the training questions first")
+    gram, cross, n = of.gram[chosen].sum(0), of.cross[chosen].sum(0), of.size[chosen].sum()
+    spread = np.sqrt(np.diagonal(gram) / n)
+    scale = np.where(spread > 1e-9, spread, 1.0)
+    scaled = gram / np.outer(scale, scale) + ridge * np.eye(len(scale))
+    return Student(np.linalg.solve(scaled, cross / scale), scale, int(chosen.sum()))
+
+
+def scores(student: Student, candidates: pd.DataFrame) -> np.ndarray:
+    """The student's score of each row of ``candidates``; comparable within a question only. Shape (rows,)."""
+    return np.round(candidates[list(FEATURES)].to_numpy(float) @ (student.weights / student.scale), 9)
+
+
+def ordered(candidates: pd.DataFrame, scored: np.ndarray, name: str = RANKER, scope: str = "pooled") -> pd.DataFrame:
+    """Rows of the rankings table: each pool by ``scored``; ties go to the pool's own rank."""
+    rows = candidates[[*QUESTION, "doc_id", "rank"]].assign(score=scored).sort_values([*QUESTION, "score", "rank"], ascending=[True, True, False, True],
+                                                                                       ignore_index=True)
+    return rows[QUESTION].assign(scope=scope, ranker=name, rank=rows.groupby(QUESTION).cumcount() + 1, doc_id=rows["doc_id"], score=rows["score"])
