@@ -6,7 +6,6 @@ the tables that notebooks hand to each other, the other modules those that are r
 from lib.declarations_between import BETWEEN
 from lib.declarations_depth import DEPTH
 from lib.declarations_downstream import DOWNSTREAM
-from lib.declarations_graph import GRAPH
 from lib.declarations_judgements import JUDGEMENTS
 from lib.declarations_policy_search import POLICY_SEARCH
 from lib.declarations_rerankers import RERANKERS
@@ -15,4 +14,4 @@ from lib.declarations_rollout import ROLLOUT
 from lib.declarations_scope import SCOPE
 from lib.declarations_viability import VIABILITY
 
-DECLARATIONS = BETWEEN | RESULTS | SCOPE | VIABILITY | RERANKERS | DEPTH | DOWNSTREAM | JUDGEMENTS | POLICY_SEARCH | ROLLOUT | GRAPH
+DECLARATIONS = BETWEEN | RESULTS | SCOPE | VIABILITY | RERANKERS | DEPTH | DOWNSTREAM | JUDGEMENTS | POLICY_SEARCH | ROLLOUT

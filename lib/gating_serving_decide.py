@@ -1,0 +1,102 @@
+"""Serving a gate: one decision a question in well under two milliseconds, and whether the questions still look like those it learned from (document 002)."""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from lib.gating_features import features_of
+from lib.gating_models import CLIP, raw_harm
+from lib.gating_serving import Served, shares
+from lib.gating_serving_models import chance
+
+Lists = Mapping[str, Sequence[tuple[str, float]]]  # H and V as (title, score), best first
+LIMIT = 0.2   # of the stability index; above it a distribution is commonly said to have moved
+FLOOR = 1e-3  # of a bin's share: an empty bin would make the index infinite
+DRIFT = ["input", "index", "chance", "outside", "moved", "n"]
+
+
+class Decision(NamedTuple):
+    """``action``: skip or rerank; ``fallback``: the list to hand on after a skip (H, D; none: never skips); ``p_harm``: chance that a skip harms, NaN where the
+    gate refused; ``drift``: inputs outside the range seen in training."""
+
+    action: str
+    fallback: str
+    p_harm: float
+    drift: tuple[str, ...]
+
+
+def inputs_of(gate: Served, question: str, lists: Lists, vector: Sequence[float] | None = None) -> np.ndarray:
+    """What the model sees of one question: the 27 features, then its vector's directions. Raises ValueError without H, V, or a vector that is needed."""
+    if absent := [name for name in ("H", "V") if name not in lists]:
+        raise ValueError(f"lists H and V of (title, score) are needed, best first; {absent} is missing, found {sorted(lists)}")
+    features = features_of(question, lists["H"], lists["V"])
+    if not gate.directions.shape[1]:
+        return features
+    vector = np.zeros(0) if vector is None else np.asarray(vector, float)
+    if vector.shape != gate.centre.shape:
+        raise ValueError(f"this gate reads the question's vector of {len(gate.centre)} numbers, got {vector.size}; "
+                         "give that of the encoder it was learned with")
+    return np.concatenate([features, (vector - gate.centre) @ gate.directions])
+
+
+def decide(gate: Served, question: str, lists: Lists, vector: Sequence[float] | None = None) -> Decision:
+    """Skip or rerank one question. ``lists``: H and V as (title, score), best first; ``vector``: needed where the gate uses a PCA.
+
+    The chance of harm equals the research code's to 1e-12, and so does the decision. An empty list is served as the features say: all zero.
+    """
+    x = inputs_of(gate, question, lists, vector)
+    drift = tuple(name for name, value in zip(gate.inputs, x) if not gate.inputs[name]["low"] <= value <= gate.inputs[name]["high"])
+    if not gate.numbers:
+        p, skip = gate.base_rate, gate.model == "always"
+    else:
+        raw = min(max(float(raw_harm(chance(gate.numbers, gate.model, x), gate.label)), CLIP), 1 - CLIP)
+        p = float(1 / (1 + np.exp(-(gate.slope * np.log(raw / (1 - raw)) + gate.intercept))))
+        skip = p <= gate.threshold
+    return Decision("skip" if skip else "rerank", gate.fallback, p, drift)
+
+
+def server(gate: Served, encode: Callable[[str], Sequence[float]] | None = None) -> Callable[[str, Lists], Decision]:
+    """``decide(question, lists)`` of one gate; ``encode`` gives the question's vector and is called only where the gate reads one.
+    """
+    reads = encode is not None and gate.directions.shape[1] > 0
+    return lambda question, lists: decide(gate, question, lists, encode(question) if reads else None)
+
+
+def drift_table(gate: Served, inputs: np.ndarray, limit: float = LIMIT) -> pd.DataFrame:
+    """Have the inputs of served questions (n, inputs), from ``inputs_of``, moved away from training? A row an input, most moved first.
+
+    ``index``: population stability index over the training deciles, sum of (share - training share) * log(share / training share); ``chance``: what it is
+    on average when nothing has moved, about (bins - 1) * (1/n + 1/training n); ``outside``: share beyond the training range; ``moved``: index above
+    limit + chance, missing without a question. A small n looks like drift: hence ``chance``. Raises ValueError for another number of columns.
+    """
+    inputs = np.asarray(inputs, float).reshape(-1, len(gate.inputs)) if np.size(inputs) else np.zeros((0, len(gate.inputs)))
+    n, rows = len(inputs), []
+    for (name, told), column in zip(gate.inputs.items(), inputs.T):
+        if not n:
+            rows.append((name, np.nan, np.nan, np.nan, None, 0))
+            continue
+        now, then = (np.maximum(s, FLOOR) for s in (shares(column, told["edges"]), told["shares"]))
+        index = float(((now - then) * np.log(now / then)).sum())
+        by_chance = (len(then) - 1) * (1 / n + 1 / max(gate.training["n"], 1))
+        outside = float(((column < told["low"]) | (column > told["high"])).mean())
+        rows.append((name, index, by_chance, outside, index > limit + by_chance, n))
+    return pd.DataFrame(rows, columns=DRIFT).sort_values("index", ascending=False, kind="stable", ignore_index=True)
+
+
+def served_table(gate: Served, questions: pd.DataFrame, lists: pd.DataFrame, vectors: np.ndarray | None = None) -> tuple[pd.DataFrame, np.ndarray]:
+    """Decisions one by one for every row of ``questions`` (dataset, qid, question), and their inputs: qid, action, fallback, p_harm, drift (how many inputs).
+
+    ``lists``: as ``lib.gating_inputs`` takes them. A question without a list is served with an empty one.
+    """
+    pairs = {key: list(zip(g["title"], g["score"])) for key, g in lists.sort_values("rank").groupby(["list", "qid"])}
+    rows, seen = [], []
+    for i, q in enumerate(questions.itertuples()):
+        mine = {name: pairs.get((name, q.qid), []) for name in ("H", "V")}
+        vector = None if vectors is None else vectors[i]
+        made = decide(gate, q.question, mine, vector)
+        seen.append(inputs_of(gate, q.question, mine, vector))
+        rows.append((q.qid, *made[:3], len(made.drift)))
+    return pd.DataFrame(rows, columns=["qid", "action", "fallback", "p_harm", "drift"]), np.array(seen).reshape(len(rows), len(gate.inputs))

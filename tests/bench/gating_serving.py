@@ -1,0 +1,35 @@
+"""One thousand decisions of a served gate, one by one on one core, for each kind of model; simulated lists."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from pathlib import Path
+
+from lib.gating_choose import RULES
+from lib.gating_inputs import question_sets
+from lib.gating_models import Grid
+from lib.gating_serving import final_gate, load, save
+from lib.gating_serving_decide import decide
+from lib.gating_simulated import simulated
+
+
+def bench_gating_serving(n: int = 1000, models: tuple[str, ...] = ("lr", "rf", "gbm")) -> str:
+    """CPU milliseconds a decision, features and vector included, and the kilobytes of the artefact."""
+    s = simulated(n)
+    data = question_sets(*s[:5])[0][0]
+    lists = {key: list(zip(g["title"], g["score"])) for key, g in s.lists.groupby(["list", "qid"])}
+    said = []
+    for model in models:
+        with tempfile.TemporaryDirectory() as folder:
+            path = save(final_gate(data, 5, RULES[0], Grid((model,), (8,), constants=())), data, Path(folder) / "gate.json")
+            gate, size = load(path), path.stat().st_size / 1024
+        start = time.process_time()
+        for q, vector in zip(s.questions.itertuples(), s.vectors):
+            decide(gate, q.question, {"H": lists["H", q.qid], "V": lists["V", q.qid]}, vector)
+        said.append(f"{model} {1000 * (time.process_time() - start) / n:.2f} ms ({size:.0f} kB)")
+    return f"{n:,} served decisions one by one: {', '.join(said)}"
+
+
+if __name__ == "__main__":
+    print(bench_gating_serving())

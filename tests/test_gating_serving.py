@@ -1,0 +1,186 @@
+"""The served gate: the research code's chances and decisions to 1e-12, files that must be refused, and drift of the inputs."""
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lib import gating_serving, gating_serving_decide, gating_serving_models
+from lib.gating_choose import RULES, Rule
+from lib.gating_features import NAMES
+from lib.gating_inputs import question_sets
+from lib.gating_models import Grid, fit
+from lib.gating_select import chances, select, skips
+from lib.gating_serving import ArtefactError, final_gate, load, save
+from lib.gating_serving_decide import decide, drift_table, inputs_of, served_table, server
+from lib.gating_simulated import simulated
+
+WORLD, FRESH = simulated(150, seed=1), simulated(120, seed=2)
+DATA, NEW = (question_sets(*s[:5])[0][0] for s in (WORLD, FRESH))
+
+
+def gate_of(model, pca=8, label="rerank_helps", **grid):
+    return final_gate(DATA, 5, RULES[0], Grid((model,), (pca,), (label,), **{"constants": (), "fallbacks": ("H",)} | grid))
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    return save(gate_of("lr"), DATA, tmp_path_factory.mktemp("gate") / "gate.json")
+
+
+@pytest.mark.parametrize("model", ["lr", "rf", "gbm"])
+@pytest.mark.parametrize("pca, label", [(0, "rerank_helps"), (8, "fallback_has_gold")])
+def test_served_decisions_are_those_of_research(tmp_path, model, pca, label):
+    gate = gate_of(model, pca, label)
+    served = load(save(gate, DATA, tmp_path / "gate.json"))
+    assert served.model == model and served.directions.shape[1] == pca
+    made, inputs = served_table(served, FRESH.questions, FRESH.lists, FRESH.vectors if pca else None)
+    made = made.set_index("qid").loc[NEW.qids]
+    p, _ = chances(gate, NEW.features, NEW.vectors)
+    assert np.abs(made["p_harm"].to_numpy() - p).max() < 1e-12
+    assert ((made["action"] == "skip").to_numpy() == skips(gate, p)).all() and made["action"].nunique() == 2 and set(made["fallback"]) == {"H"}
+    order = FRESH.questions.set_index("qid").index.get_indexer(NEW.qids)
+    assert (inputs[order][:, :27] == NEW.features).all()  # the features of serving are those of research, bit for bit
+
+
+@pytest.mark.parametrize("kind", ["rf", "gbm"])
+def test_exported_trees_equal_scikit_learn_on_any_input(kind):
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(150, 6)).round(1)  # ties at thresholds
+    model = fit(kind, x, x[:, 0] + x[:, 1] * x[:, 2] > 0.2, seed=0)
+    numbers = gating_serving_models.checked({n: np.asarray(v).tolist() for n, v in gating_serving_models.exported(model, kind).items()}, kind, 6)
+    fresh = np.vstack([x, 3 * rng.normal(size=(150, 6)), np.zeros((1, 6))])
+    got = [gating_serving_models.chance(numbers, kind, row) for row in fresh]
+    assert np.abs(got - model.predict_proba(fresh)[:, 1]).max() < 1e-12
+
+
+@pytest.mark.parametrize("constants, model, action", [(("always",), "always", "skip"), (("never",), "never", "rerank")])
+def test_gates_without_a_model_are_served_too(tmp_path, constants, model, action):
+    gate = select(DATA, np.arange(150), (5,), [Rule("any", "coverage", 100.0)], Grid((), (), constants=constants))[0][0]
+    served = load(save(gate, DATA, tmp_path / "gate.json"))
+    made = decide(served, "Who?", {"H": [("A", 1.0)], "V": []})
+    assert served.model == model and made.action == action and made.p_harm == gate.choice.base_rate
+
+
+def test_a_gate_that_refused_reranks_and_knows_no_chance(tmp_path):
+    same = pd.concat([WORLD.lists[WORLD.lists["list"] != "R"], WORLD.lists[WORLD.lists["list"] == "H"].assign(list="R")])
+    data = question_sets(same, *WORLD[1:4])[0][0]
+    served = load(save(final_gate(data, 5, RULES[0], Grid(("lr",), (0,))), data, tmp_path / "gate.json"))
+    made = decide(served, "Who?", {"H": [], "V": []})
+    assert served.model == "refused" and made.action == "rerank" and np.isnan(made.p_harm) and made.fallback == "none"
+
+
+def test_a_gate_learned_without_vectors_asks_for_none(tmp_path):
+    data = question_sets(*WORLD[:3])[0][0]
+    gate = final_gate(data, 5, RULES[0], Grid(("lr",), (0,), constants=()))
+    made = served_table(load(save(gate, data, tmp_path / "gate.json")), FRESH.questions, FRESH.lists)[0].set_index("qid").loc[NEW.qids]
+    assert np.abs(made["p_harm"].to_numpy() - chances(gate, NEW.features, np.zeros((120, 0)))[0]).max() < 1e-12
+
+
+def test_the_file_is_plain_json_and_the_same_bytes_each_time(path, tmp_path):
+    assert save(gate_of("lr"), DATA, tmp_path / "again.json").read_bytes() == path.read_bytes()
+    content = json.loads(path.read_text())["gate"]
+    assert content["features"] == list(NAMES) and content["training"]["n"] == 150
+
+
+# --- files that must be refused ---------------------------------------------------------------------------------------------------------------
+
+def changed(path, tmp_path, resum=True, **fields):
+    found = json.loads(path.read_text())
+    found["gate"] |= fields
+    if resum:  # as one who knows the format would
+        found["checksum"] = gating_serving._sum(gating_serving._text(found["gate"]))
+    other = tmp_path / "gate.json"
+    other.write_text(json.dumps(found))
+    return other
+
+
+@pytest.mark.parametrize("fields, said", [
+    (dict(version=2), "version 2, expected 1"), (dict(version=None), "version None"), (dict(schema="0123"), "feature schema '0123', this library"),
+    (dict(model="svm"), "a model that can be served is lr, rf, gbm, got 'svm'"), (dict(fallback="oracle"), "fallback 'oracle'"),
+    (dict(threshold=None), "needs threshold"), (dict(numbers={"mean": [0]}), "missing or too many"), (dict(extra=1), "extra"), (dict(inputs=[]), "summary"),
+    (dict(numbers=None), "gate artefact"), (dict(directions=[[1.0]]), "gate artefact")])
+def test_what_is_no_gate_of_ours_is_one_clear_error(path, tmp_path, fields, said):
+    with pytest.raises(ArtefactError, match=said) as error:
+        load(changed(path, tmp_path, **fields))
+    assert "gate.json" in str(error.value) and "save the gate again" in str(error.value)
+
+
+def test_an_edited_threshold_is_found_by_the_checksum(path, tmp_path):
+    with pytest.raises(ArtefactError, match="changed after it was written"):
+        load(changed(path, tmp_path, resum=False, threshold=0.99))
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"null", b"\x80\x04\x95pickle", b'{"gate": 3}', b'{"gate": {}}'])
+def test_what_is_no_artefact_at_all(tmp_path, content):
+    (tmp_path / "gate.json").write_bytes(content)
+    with pytest.raises(ArtefactError):
+        load(tmp_path / "gate.json")
+    with pytest.raises(ArtefactError, match="cannot be read"):
+        load(tmp_path / "absent.json")
+
+
+def test_a_file_cut_short_anywhere_is_refused(path, tmp_path):
+    whole = path.read_bytes()
+    for end in range(0, len(whole), len(whole) // 40):
+        (tmp_path / "gate.json").write_bytes(whole[:end])
+        with pytest.raises(ArtefactError):
+            load(tmp_path / "gate.json")
+
+
+@pytest.mark.parametrize("change", [dict(feature=[99]), dict(left=[7]), dict(roots=[-1]), dict(threshold=[0.0, 1.0]), dict(value=[float("nan")])])
+def test_trees_that_lead_nowhere_are_refused(change):
+    stump = {"roots": [0], "feature": [0], "threshold": [0.0], "left": [0], "right": [0], "value": [0.5], "depth": 0}
+    assert gating_serving_models.chance(gating_serving_models.checked(stump, "rf", 3), "rf", np.zeros(3)) == 0.5
+    with pytest.raises(ValueError, match="do not fit"):
+        gating_serving_models.checked(stump | change, "rf", 3)
+
+
+def test_other_features_and_other_models_cannot_be_saved(tmp_path):
+    from lib.gating_rivals import six_features
+
+    six = six_features(DATA)
+    with pytest.raises(ValueError, match="6 features cannot be served"):
+        save(final_gate(six, 5, RULES[0], Grid(("lr",), (0,), constants=())), six, tmp_path / "gate.json")
+    with pytest.raises(ValueError, match="lr, rf, gbm, got 'svm'"):
+        gating_serving_models.exported(None, "svm")
+
+
+# --- one question, and drift ------------------------------------------------------------------------------------------------------------------
+
+def test_what_a_question_must_bring(path):
+    served = load(path)
+    with pytest.raises(ValueError, match="vector of 16 numbers, got 0"):
+        decide(served, "Who?", {"H": [], "V": []})
+    with pytest.raises(ValueError, match="'V'"):
+        decide(served, "Who?", {"H": []}, np.zeros(16))
+    calls = []
+    ask = server(served, lambda question: calls.append(question) or np.ones(16))
+    lists = {"H": [("A", 1.0), ("B", 0.5)], "V": [("B", 0.4)]}
+    assert ask("Who?", lists) == decide(served, "Who?", lists, np.ones(16)) and calls == ["Who?"]
+    strange = decide(served, "Who?" * 200, {"H": [("A", 99.0)], "V": []}, np.zeros(16))
+    assert {"h_score_1", "q_chars"} <= set(strange.drift) and 0 <= strange.p_harm <= 1
+
+
+def test_the_index_by_hand_and_its_size_by_chance():
+    inputs = {"x": gating_serving.summary(np.arange(100.0))}
+    assert inputs["x"]["shares"] == pytest.approx([0.1] * 10) and inputs["x"]["high"] == 99
+    gate = gating_serving.Served("s", 5, "coverage", "never", "none", "none", *[np.nan] * 4, {}, np.zeros(0), np.zeros((0, 0)), inputs, {"n": 100})
+    row = drift_table(gate, np.arange(50.0)[:, None]).iloc[0]  # only the lower half: 0.2 and 0.001 against 0.1
+    assert row["index"] == pytest.approx(5 * 0.1 * np.log(2) + 5 * (0.001 - 0.1) * np.log(0.01)) and row["moved"] and row["outside"] == 0
+    assert drift_table(gate, np.arange(50.0)[:, None], limit=9.0)["moved"].tolist() == [False]
+    rng = np.random.default_rng(0)
+    still = [drift_table(gate, rng.integers(0, 100, size=(200, 1))).iloc[0] for _ in range(200)]
+    # nothing moved: the training quantiles are known exactly here, so that only 1/n is left of the chance
+    assert np.mean([r["index"] for r in still]) == pytest.approx(9 / 200, rel=0.2) and not any(r["moved"] for r in still)
+    assert drift_table(gate, np.zeros((0, 1)))["moved"].isna().all()
+
+
+def test_drift_names_the_input_that_moved_and_no_other(path):
+    served = load(path)
+    inputs = served_table(served, FRESH.questions, FRESH.lists, FRESH.vectors)[1]
+    assert not drift_table(served, inputs)["moved"].any()
+    inputs[:, NAMES.index("h_gap_1_2")] += 0.5
+    told = drift_table(served, inputs)
+    assert told.loc[told["moved"], "input"].tolist() == ["h_gap_1_2"] and told.loc[0, "input"] == "h_gap_1_2"
+    assert gating_serving_decide.LIMIT == 0.2 and inputs_of(served, "Who?", {"H": [], "V": []}, np.zeros(16)).shape == (35,)
