@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from lib import datasets, training_pairs
+from lib import datasets, training_chunks, training_evidence, training_pairs
 from lib.cross_encoder_fit import fit_of
 from lib.cross_encoder_model import sha256_of
 from lib.inputs import KINDS
@@ -18,6 +18,7 @@ RECIPE = ROOT / "lib" / "recipes" / "cross_encoders.yaml"
 RAW = ROOT / "data" / "raw"
 BLOCKS = ("held_out", "training", "evaluation", "models")
 FIELDS = {"target", "base", "pairs", "training"}
+TARGETS = {**training_pairs.TARGETS, "chunk": training_chunks.chunk_pairs}
 
 
 def read_recipe(path: Path = RECIPE) -> dict[str, Any]:
@@ -29,9 +30,9 @@ def read_recipe(path: Path = RECIPE) -> dict[str, Any]:
     if isinstance(recipe["held_out"], bool) or not isinstance(recipe["held_out"], int) or recipe["held_out"] < 2:
         raise ValueError(f"{path.name}: held_out must be a whole number of 2 or more, got {recipe['held_out']!r}")
     for name, model in recipe["models"].items():
-        if not isinstance(model, dict) or set(model) != FIELDS or model["target"] not in training_pairs.TARGETS:
+        if not isinstance(model, dict) or set(model) != FIELDS or model["target"] not in TARGETS:
             raise ValueError(f"{path.name}: model {name!r} needs {', '.join(sorted(FIELDS))}, with target one of "
-                             f"{', '.join(training_pairs.TARGETS)}; got {model!r}")
+                             f"{', '.join(TARGETS)}; got {model!r}")
         fit_of(model["training"])
     return recipe
 
@@ -44,11 +45,18 @@ def model_of(recipe: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def training_tables(recipe: Mapping[str, Any], raw: Path = RAW) -> tuple[dict[str, pd.DataFrame], dict[str, str]]:
-    """(questions, gold, documents, pools of all training files; sha256 of each file); raises FileNotFoundError, DataError."""
+    """(questions, gold, documents, pools of all training files; sha256 of each file); raises FileNotFoundError, DataError.
+
+    Where a model learns from chunks, also ``evidence``: which sentences support (lib.training_evidence).
+    """
     named = {dataset: _files(files) for dataset, files in recipe["training"].items()}
     if absent := [f for files in named.values() for f in files if not (raw / f).exists()]:
         raise FileNotFoundError(f"training files are not there: {', '.join(f'data/raw/{f}' for f in absent)}; see data/raw/README.md for where to put them")
-    return _load(named, raw), {f: sha256_of(raw / f) for files in named.values() for f in files}
+    tables = _load(named, raw)
+    if any(model["target"] == "chunk" for model in recipe["models"].values()):
+        told = [training_evidence.facts(dataset, [raw / f for f in files]) for dataset, files in named.items()]
+        tables["evidence"] = training_evidence.evidence(pd.concat(told, ignore_index=True), tables["documents"])
+    return tables, {f: sha256_of(raw / f) for files in named.values() for f in files}
 
 
 def refuse_leaks(recipe: Mapping[str, Any], questions: pd.DataFrame, raw: Path = RAW) -> dict[str, int]:
@@ -72,7 +80,7 @@ def split(tables: Mapping[str, pd.DataFrame], one_in: int) -> tuple[dict[str, pd
 def pairs_of(model: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """The training pairs that a model's block asks for; raises ValueError for settings that its target does not know."""
     try:
-        return training_pairs.TARGETS[model["target"]](tables, **model["pairs"])
+        return TARGETS[model["target"]](tables, **model["pairs"])
     except TypeError as error:
         raise ValueError(f"pairs of target {model['target']!r}: {error}; mend pairs in the recipe") from error
 

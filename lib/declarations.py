@@ -12,6 +12,7 @@ from lib.declarations_rerankers import RERANKERS
 from lib.declarations_results import RESULTS
 from lib.declarations_rollout import ROLLOUT
 from lib.declarations_scope import SCOPE
+from lib.declarations_targets import TARGETS
 from lib.declarations_viability import VIABILITY
 
-DECLARATIONS = BETWEEN | RESULTS | SCOPE | VIABILITY | RERANKERS | DEPTH | DOWNSTREAM | JUDGEMENTS | POLICY_SEARCH | ROLLOUT
+DECLARATIONS = BETWEEN | RESULTS | SCOPE | VIABILITY | RERANKERS | DEPTH | DOWNSTREAM | JUDGEMENTS | POLICY_SEARCH | ROLLOUT | TARGETS

@@ -37,18 +37,18 @@ STAGES = {
                      ["unlock", "budget_gap", "order", "dials", "dials_levels", "scope_map", "embedders"]),
     "06_reader_ladder": (["data/sample/recorded", "data/results/scores", "data/published", "lib/prompts"], ["questions", "contexts", "survival", "packing"],
                          ["ladder", "ladder_partners"], ["reader_ladder", "rung_scores", "answer_forms"]),
-    "07_gating": (["data/sample/recorded", "data/sample/service_times.json", "data/results/models", "data/results/deep", "data/results/scores", "data/sample/policy", "lib/recipes/release_gates.yaml",
+    "07_gating": (["data/sample/recorded", "data/sample/service_times.json", "data/results/models", "data/results/targets", "data/results/deep", "data/results/scores", "data/sample/policy", "lib/recipes/release_gates.yaml",
                    "lib/prompts"],
                   ["questions", "gold", "documents", "rankings", "reranked", "rerank_costs", "reranked_left_out"],
                   ["audit", "audit_slices", "audit_verdicts", "audit_missing", "audit_causes", "audit_units", "audit_controls", "rerankers",
                    "cascade", "depth", "depth_entered", "depth_sufficient", "depth_falls", "depth_cost", "latency", "fallback", "probes", "score_scale",
                    "reliability", "downstream_outcomes", "downstream_contexts", "downstream", "downstream_contrasts", "downstream_signs",
-                   "downstream_agreement", "judgements", "judgement_unjudged", "judgement_pooling", "judgement_reversals", "judgement_audit",
+                   "downstream_agreement", "targets", "judgements", "judgement_unjudged", "judgement_pooling", "judgement_reversals", "judgement_audit",
                    "judgement_agreement", "judgement_effect", "judgement_draws", "judgement_splits", "policy_outcomes", "policy_steps", "policy_routes",
                    "policy_choices", "policy_router", "policy_stale", "policy_filters", "release_gates", "release_decisions", "release_residual",
                    "release_gains", "release_canary", "release_split", "release_fates", "release_moves"],
                   ["two_error_plane", "regressions_by_slice", "rerankers", "depth_curves", "latency_tails", "gains_on_the_way", "policy_steps", "policy_routes",
-                   "unjudged", "gate_board", "gate_board_policy", "passage_fates"]),
+                   "unjudged", "gate_board", "gate_board_policy", "passage_fates", "targets"]),
 }
 
 QUOTING = ("worked_example", "claim_graph")  # figures that quote their data set: committed for the sample alone (.gitignore)

@@ -61,8 +61,9 @@ def _cost(path: Path) -> dict[str, Any]:
 def run(names: list[str], recipe_file: Path, raw: Path) -> None:
     """Train, measure and describe the named models (default: all of the recipe)."""
     recipe = cross_encoder_recipe.read_recipe(recipe_file)
-    for name in names:
-        cross_encoder_recipe.model_of(recipe, name)  # before an hour of work
+    for name in names or list(recipe["models"]):  # before an hour of work
+        if cross_encoder_recipe.model_of(recipe, name)["target"] == "chunk":
+            raise ValueError(f"{name} learns from chunks: python -m lib.train_targets trains and measures it beside its variants")
     tables, files = cross_encoder_recipe.training_tables(recipe, raw)
     compared = cross_encoder_recipe.refuse_leaks(recipe, tables["questions"], raw)
     for name in names or list(recipe["models"]):

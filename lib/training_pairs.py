@@ -47,7 +47,7 @@ def held_out(questions: pd.DataFrame, one_in: int = HELD_OUT) -> pd.Series:
     """True for the questions kept for measuring: sha256("held-out:" + qid) mod ``one_in`` is 0; rows that ask the same go together."""
     key = questions["question"].map(_folded)
     first = questions["qid"].astype(str).groupby(key).transform("min")
-    return first.map(lambda qid: int(_digest("held-out", qid), 16) % one_in == 0).astype(bool)
+    return first.map(lambda qid: int(digest("held-out", qid), 16) % one_in == 0).astype(bool)
 
 
 def refuse_leaks(training: pd.DataFrame, evaluation: pd.DataFrame) -> None:
@@ -89,16 +89,16 @@ def rerank_pairs(tables: Tables, label: str = "passage", own: int = 2, easy: int
     """
     if label not in LABELS:
         raise ValueError(f"label must be one of {', '.join(LABELS)}, got {label!r}")
-    _check_counts(own=own, easy=easy)
-    texts, corpus = _texts(tables["documents"]), _corpus(tables)
+    check_counts(own=own, easy=easy)
+    texts, corpus = _texts(tables["documents"]), corpora(tables)
     rows = []
     for q in asked_of(tables):
         positives = q.gold if label == "passage" else q.holders
-        near = _draw([d for d in q.own if d not in positives], own * len(positives), seed, "own", q.qid)
-        far = _far(corpus[q.dataset], {*q.own, *q.gold}, easy * len(positives), seed, q.qid)
+        near = draw([d for d in q.own if d not in positives], own * len(positives), seed, "own", q.qid)
+        far = unrelated(corpus[q.dataset], {*q.own, *q.gold}, easy * len(positives), seed, q.qid)
         for kind, ids in (("gold", positives), ("own", near), ("easy", far)):
             rows += [(q.question, passage(texts[q.dataset, d].title, texts[q.dataset, d].text), int(kind == "gold"), q.dataset, q.qid, kind) for d in ids]
-    return _frame(rows)
+    return pairs_frame(rows)
 
 
 def support_pairs(tables: Tables, own: int = 4, wrong_answer: int = 1, in_passage: int = 1, seed: int = 0) -> pd.DataFrame:
@@ -110,51 +110,53 @@ def support_pairs(tables: Tables, own: int = 4, wrong_answer: int = 1, in_passag
     holds, so that neither the topic nor a string that stands there is enough. No pairs: questions without a span (yes/no, free-form), and
     those whose answer stands in the question (which of the two ...?), as no single passage supports it.
     """
-    _check_counts(own=own, wrong_answer=wrong_answer, in_passage=in_passage)
+    check_counts(own=own, wrong_answer=wrong_answer, in_passage=in_passage)
     texts, everyone = _texts(tables["documents"]), asked_of(tables)
     by_type: dict[tuple[str, str], list[Asked]] = {}
     for q in everyone:
         by_type.setdefault((q.dataset, q.question_type), []).append(q)
     rows = []
     for q in (q for q in everyone if q.holders and not any(holds(a, q.question) for a in q.answers)):
-        near = _draw([d for d in q.own if d not in q.holders], own * len(q.holders), seed, "own", q.qid)
-        told = [(q.answers[0], _draw(_forms(texts[q.dataset, d], [], seed, q.qid), 1, seed, "form", q.qid, d)[0], "own") for d in near]
+        near = draw([d for d in q.own if d not in q.holders], own * len(q.holders), seed, "own", q.qid)
+        told = [(q.answers[0], draw(_forms(texts[q.dataset, d], [], seed, q.qid), 1, seed, "form", q.qid, d)[0], "own") for d in near]
         others = [o.answers[0] for o in by_type[q.dataset, q.question_type] if o.qid != q.qid]
         for text in (text for d in q.holders for text in _forms(texts[q.dataset, d], q.answers, seed, q.qid)):
             right = [a for a in q.answers if holds(a, text)]
-            wrong = _draw(wrong_answers([right[0], *q.answers], others, text), wrong_answer, seed, "wrong", q.qid, text)
-            rivals = _draw(rival_spans(q.question, [right[0], *q.answers], text), in_passage, seed, "rival", q.qid, text)
+            wrong = draw(wrong_answers([right[0], *q.answers], others, text), wrong_answer, seed, "wrong", q.qid, text)
+            rivals = draw(rival_spans(q.question, [right[0], *q.answers], text), in_passage, seed, "rival", q.qid, text)
             told += [(right[0], text, "gold"), *((a, text, "wrong_answer") for a in wrong), *((a, text, "in_passage") for a in rivals)]
         rows += [(support_query(q.question, answer), text, int(kind == "gold"), q.dataset, q.qid, kind) for answer, text, kind in told]
-    return _frame(rows)
+    return pairs_frame(rows)
 
 
 def _forms(document: NamedTuple, answers: Sequence[str], seed: int, qid: str) -> list[str]:
     whole, cut = forms(document, answers)
-    return [whole, *_draw(cut, 1, seed, "cut", qid, document.doc_id)]
+    return [whole, *draw(cut, 1, seed, "cut", qid, document.doc_id)]
 
 
 def _texts(documents: pd.DataFrame) -> dict[tuple[str, str], NamedTuple]:
     return {(d.dataset, d.doc_id): d for d in documents.itertuples(index=False)}
 
 
-def _corpus(tables: Tables) -> dict[str, list[str]]:
+def corpora(tables: Tables) -> dict[str, list[str]]:
     """Each data set's passages that are somebody's own paragraph, by id."""
     return {dataset: sorted(set(ids)) for dataset, ids in tables["pools"].groupby("dataset")["doc_id"]}
 
 
-def _far(ids: Sequence[str], near: set[str], n: int, seed: int, qid: str) -> list[str]:
+def unrelated(ids: Sequence[str], near: set[str], n: int, seed: int, qid: str) -> list[str]:
+    """Up to ``n`` of the ids that are not ``near``, as the seed and the question choose them."""
     # sorting the whole corpus by hash for each question would be slow: a few times as many places as needed are tried instead
-    tried = (ids[int(_digest(seed, "easy", qid, i), 16) % len(ids)] for i in range(20 * n if ids else 0))
+    tried = (ids[int(digest(seed, "easy", qid, i), 16) % len(ids)] for i in range(20 * n if ids else 0))
     return list(dict.fromkeys(d for d in tried if d not in near))[:n]
 
 
-def _draw(items: Sequence[str], n: int, *words: object) -> list[str]:
+def draw(items: Sequence[str], n: int, *words: object) -> list[str]:
     """``n`` of the items without replacement (all, where there are fewer), in the order of their hashes."""
-    return sorted(items, key=lambda item: _digest(*words, item))[:n]
+    return sorted(items, key=lambda item: digest(*words, item))[:n]
 
 
-def _digest(*words: object) -> str:
+def digest(*words: object) -> str:
+    """What every choice here follows: sha256 of the words, in hex."""
     return hashlib.sha256(":".join(map(str, words)).encode()).hexdigest()
 
 
@@ -162,13 +164,15 @@ def _folded(text: str) -> str:
     return " ".join(str(text).casefold().split())
 
 
-def _check_counts(**counts: int) -> None:
+def check_counts(**counts: int) -> None:
+    """Raise ValueError unless each named count is a whole number of 0 or more."""
     for name, value in counts.items():
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
             raise ValueError(f"{name} must be a whole number of 0 or more, got {value!r}")
 
 
-def _frame(rows: list[tuple]) -> pd.DataFrame:
+def pairs_frame(rows: list[tuple]) -> pd.DataFrame:
+    """Rows (text_a, text_b, label, dataset, qid, kind) as a table of pairs, the same two texts once."""
     made = pd.DataFrame(rows, columns=["text_a", "text_b", "label", "dataset", "qid", "kind"])
     return made.drop_duplicates(["text_a", "text_b"], ignore_index=True)
 

@@ -4,7 +4,7 @@ import itertools
 import pandas as pd
 import pytest
 
-from lib import cross_encoder_recipe, record_rerankers, rerankers_sample, tables
+from lib import record_rerankers, rerankers_sample, tables
 from lib.cross_encoder import cross_encoder_group, pair_keys
 from lib.reader_spec import ReaderError
 from lib.record_rerankers import agreement, chosen, judges_of, live, record_language_models
@@ -14,7 +14,6 @@ from lib.rerankers_open import check_spec
 from lib.rerankers_sample import PLAN, Task, reranked, union_pairs
 from lib.retrieval import passage
 from lib.store import Store
-from lib.tables import ROOT
 from lib.weights import WeightsMissing
 from tests.rerank_world import Counter, world
 
@@ -148,15 +147,3 @@ def test_the_recorded_scores_of_the_reranker_cover_both_first_stages():
     if missing:
         pytest.skip(f"{missing} of {len(keys)} scores of {group['model']} are not recorded yet: python -m lib.record_rerankers --only cross_encoder")
     assert len(keys) > len(questions)
-
-
-def test_variants_differ_from_the_reranker_in_one_thing_each():
-    recipe, base = cross_encoder_recipe.read_recipe(ROOT / "lib" / "recipes" / "reranker_variants.yaml"), cross_encoder_recipe.read_recipe()
-    assert {k: recipe[k] for k in ("held_out", "training", "evaluation")} == {k: base[k] for k in ("held_out", "training", "evaluation")}
-    usual, changed = base["models"]["reranker"], {"reranker_answer": {"label"}, "reranker_easy": {"own", "easy"}, "reranker_near": {"own", "easy"}}
-    assert set(recipe["models"]) == set(changed) and not set(changed) & set(base["models"])
-    for name, keys in changed.items():
-        model = recipe["models"][name]
-        assert {k: v for k, v in model.items() if k != "pairs"} == {k: v for k, v in usual.items() if k != "pairs"}
-        assert {k for k in model["pairs"] if model["pairs"][k] != usual["pairs"][k]} == keys
-        assert model["pairs"]["own"] + model["pairs"]["easy"] == 3, "as many negatives a positive as the reranker"
