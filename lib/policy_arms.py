@@ -1,7 +1,8 @@
 """The arms of the policy assistant, and what each shows of every question's evidence (document 001, "Worked production example"; SPEC 11).
 
-Exception retrieval is repaired step by step (``STEPS``): windows, then chunks that end with their section, then chunks with their lineage, then a second
-query. An *arm* (``ARMS``) is a whole way from a question to four passages; arms stand in the order of their price.
+Exception retrieval is repaired step by step (``STEPS``): windows, then chunks that end with their section, then chunks with their lineage, then a place
+kept for an appendix, footnote or table, filled from the same pool, then from a second query. The step before the last tells what the place alone does: it
+retrieves nothing. An *arm* (``ARMS``) is a whole way from a question to four passages; arms stand in the order of their price.
 """
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from lib.policy_corpus import PolicyCorpus
 from lib.rerankers import Reranker
 from lib.vectors import CACHE
 
-STEPS = ("windows", "sections", "lineage", "second query")
+STEPS = ("windows", "sections", "lineage", "kept place", "second query")
 AGAIN = " + reranker"
 ROUTED = ("windows", "lineage", "second query")  # steps that are arms, as they are and reranked
 ARMS = (*ROUTED, *(name + AGAIN for name in ROUTED))
@@ -60,9 +61,12 @@ def first_stage(corpus: PolicyCorpus, by_cut: Mapping[str, search.Index], how: S
     none = dict.fromkeys(corpus.questions["qid"], 0)
     made = {cut: Lists(here, search.pools(here, corpus.questions, how.rules, how.least_authority, how.depth), none) for cut, here in by_cut.items()}
     here, first = made["lineage"].index, made["lineage"].found
+    kinds = dict(zip(here.chunks["chunk_id"], here.chunks["kind"]))
+    beside = {q: [chunk for chunk in first[q] if kinds[chunk] in search.BESIDE] for q in first}
     second = search.second_lists(here, corpus.questions, first, how.rules, how.least_authority)
-    both = {q: search.reserved(first[q], second[q], how.places, how.kept)[: how.depth] for q in first}
-    return made | {"second query": Lists(here, both, none)}
+    filled = {"kept place": beside, "second query": second}
+    return made | {name: Lists(here, {q: search.reserved(first[q], found[q], how.places, how.kept)[: how.depth] for q in first}, none)
+                   for name, found in filled.items()}
 
 
 def reranked(corpus: PolicyCorpus, steps: Mapping[str, Lists], reranker: Reranker, how: Search = USUAL) -> dict[str, Lists]:

@@ -12,8 +12,8 @@ from lib.policy_slices import SLICES
 from lib.policy_study import REPAIR, SWITCH
 from lib.policy_tables import EVERY, NONE
 
-STEP = {"windows": "windows", "sections": "+ section boundaries", "lineage": "+ lineage", "second query": "+ second query"}
-SHORT = {SWITCH: "one reranker switch", REPAIR: "the repaired search everywhere"}
+STEP = {"windows": "windows", "sections": "+ section boundaries", "lineage": "+ lineage", "kept place": "+ a place kept", "second query": "+ second query"}
+SHORT = {SWITCH: "one reranker switch on the unrepaired search", REPAIR: "the repaired search everywhere"}
 NOTHING = "No question of the policy corpus has a bundle of evidence, so nothing can be measured."
 
 

@@ -239,9 +239,9 @@ def route_rows(whole, kind):
 
 
 @pytest.mark.parametrize("whole, kind, said", [
-    ((0.2, 0.1, 0.3), (0.6, 0.4, 0.8), "beats one reranker switch (+20 points): ahead on exclusion, undecided on temporal"),
-    ((-0.2, -0.3, -0.1), (-0.6, -0.8, -0.4), "loses to one reranker switch (−20 points): behind on exclusion, undecided on temporal"),
-    ((0.0, -0.1, 0.1), (0.1, -0.1, 0.3), "cannot be told from one reranker switch (0 points); no single kind decides it")])
+    ((0.2, 0.1, 0.3), (0.6, 0.4, 0.8), "beats one reranker switch on the unrepaired search (+20 points): ahead on exclusion, undecided on temporal"),
+    ((-0.2, -0.3, -0.1), (-0.6, -0.8, -0.4), "loses to one reranker switch on the unrepaired search (−20 points): behind on exclusion, undecided on temporal"),
+    ((0.0, -0.1, 0.1), (0.1, -0.1, 0.3), "cannot be told from one reranker switch on the unrepaired search (0 points); no single kind decides it")])
 def test_the_title_of_routes_says_what_the_table_says(whole, kind, said):
     table = route_rows(whole, kind)
     assert wording_policy.routed(table).replace("\u00a0", " ") == f"Routing by kind {said}"
@@ -252,7 +252,7 @@ def test_the_title_of_routes_says_what_the_table_says(whole, kind, said):
 
 def step_rows(last, low, high):
     levels = [{"slice": "exclusion", "name": s, "measure": m, "estimate": e} for m in figures_policy.PANELS
-              for s, e in zip(policy_arms.STEPS, (0.2, 0.2, 0.2, last))]
+              for s, e in zip(policy_arms.STEPS, (0.2, 0.2, 0.2, 0.2, last))]
     gain = {"slice": "exclusion", "name": "second query", "minus": "windows", "estimate": last - 0.2, "ci_low": low, "ci_high": high}
     return told([*levels, gain]).assign(depth=100)
 
