@@ -150,7 +150,7 @@ def platt(logits: np.ndarray, is_gold: np.ndarray, at: np.ndarray) -> tuple[np.n
     """(probabilities at ``at``, (slope, intercept)) of a logistic regression of gold or not on the logit."""
     from sklearn.linear_model import LogisticRegression
 
-    fit = LogisticRegression(C=1e6).fit(logits[:, None], is_gold)
+    fit = LogisticRegression(C=1e6, tol=1e-10, max_iter=1000).fit(logits[:, None], is_gold)
     return fit.predict_proba(at[:, None])[:, 1], (float(fit.coef_[0, 0]), float(fit.intercept_[0]))
 
 

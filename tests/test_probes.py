@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from lib.cross_encoder_quality import platt
 from lib import probes_scores, tables
 from lib.declarations_depth import DEPTH
 from lib.probes import PROBES, THRESHOLDS, Asked, Case, Instruction, probe
@@ -366,3 +367,18 @@ def test_the_long_table_is_whole_and_odd_scores_do_not_break_it():
         probes_scores.table_of(rows.assign(score=np.inf), "s", "r", "m")
     with pytest.raises(ValueError, match="columns"):
         probes_scores.table_of(rows.drop(columns="half"), "s", "r", "m")
+
+
+def test_platt_stops_where_the_likelihood_is_flat():
+    """Both score equations hold: the fitted probabilities sum to the positives, and so do they weighted by the logit (Newton's end point)."""
+    rng = np.random.default_rng(4)
+    logits = rng.normal(size=400)
+    is_gold = (rng.random(400) < 1 / (1 + np.exp(1.8 - 1.4 * logits))).astype(int)
+    fitted, (slope, intercept) = platt(logits, is_gold, logits)
+    assert abs((fitted - is_gold).sum()) < 1e-4 and abs(((fitted - is_gold) * logits).sum()) < 1e-4
+    beta = np.zeros(2)
+    x = np.column_stack([logits, np.ones(400)])
+    for _ in range(30):
+        p = 1 / (1 + np.exp(-x @ beta))
+        beta += np.linalg.solve(x.T @ (x * (p * (1 - p))[:, None]), x.T @ (is_gold - p))
+    assert (slope, intercept) == pytest.approx(tuple(beta), abs=1e-5)
