@@ -58,5 +58,5 @@ def setting_of(df: pd.DataFrame, slices: pd.DataFrame, tier: str | None) -> list
     where = "" if df["dataset"].nunique() > 1 or one["dataset"] == "run" else f"{wording.named(one['dataset'])} · "  # files of a command line have no name
     return [
         f"{one['first_stage']}, depth {one['depth']}{again} · {words.tier_of(slices, tier)}",
-        f"{where}nDCG@{one['cutoff']}, {one['gain']} gain · {words.counted(df['n'], 'queries')}",
+        f"{where}nDCG@{one['cutoff']}, {one['gain']} gain · {words.counted(df['n'], 'query' if df['n'].max() == 1 else 'queries')}",
     ]

@@ -8,7 +8,7 @@ import pandas as pd
 from lib import chart_words as words
 from lib.charts import INK, MUTED, PAPER, row_axis
 from lib.figures_viability_marks import marks_of, setting_of
-from lib.viability_verdict import LEVEL
+from lib.viability_verdict import FEWEST, LEVEL
 
 ROOM, ROW = 330, 34  # pixels: the regressions' axis, a row
 GAINED, LOST = "#5C86B5", "#D9793F"
@@ -23,7 +23,8 @@ def regressions_by_slice(slices: pd.DataFrame, verdicts: pd.DataFrame, tier: str
     df = df.assign(
         lifted=df["realised_gain"] + df["regression"], spoilt=-df["regression"], spoilt_low=-df["regression_high"], spoilt_high=-df["regression_low"]
     )
-    said = [clear(*row) for row in zip(df["realised_gain_low"], df["realised_gain_high"], df["p_holm"])]
+    judged = zip(df["realised_gain_n"], df["realised_gain_low"], df["realised_gain_high"], df["p_holm"])
+    said = ["undecided" if n < FEWEST else clear(*row) for n, *row in judged]
     df["dot"] = [PAPER if v == "undecided" else INK for v in said]
     df["counts"] = [f"{round(r * n)} of {n}" for r, n in zip(df["regressed"], df["regressed_n"])]
     df["net"] = [
@@ -90,4 +91,4 @@ def regression_finding(df: pd.DataFrame, said: list[str]) -> str:
         said = whole + (f"{next(iter(found))} all {len(rows)} slices" if len(found) == 1 else f"{words.listed(many)} of {len(rows)} slices")
     else:
         said = "; ".join(f"{verb} {words.listed(names)}" for verb, names in found.items())
-    return f"The reranker {said}; it lowers {lowered:,} of {n:,} queries"
+    return f"The reranker {said}; it lowers {lowered:,} of {n:,} {'query' if n == 1 else 'queries'}"

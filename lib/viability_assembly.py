@@ -67,7 +67,7 @@ def assemble(
     """Order, cut and count; tables as `viability_inputs` reads them (qid, not dataset).
 
     ``outside``: passages that only the reranked run holds are an "error", or left out and counted ("drop"). Queries of a run without any
-    judgement are left out and counted. Raises DataError where run and judgements share no query.
+    judgement are left out and counted. Raises DataError where run and judgements share no query, or no passage though some are relevant.
     """
     if outside not in ("error", "drop"):
         raise ValueError(f"outside must be 'error' or 'drop', got {outside!r}")
@@ -77,7 +77,7 @@ def assemble(
             f"run and judgements share no query: the run has {_some(run['qid'])}, the judgements {_some(judgements['qid'])}; are these two files of one set?"
         )
     first = ordered(run[run["qid"].isin(judged)], dataset, names[0])
-    counts = _counted(run, judgements, first)
+    counts = [*_counted(run, judgements, first), _nowhere(run, judgements, corpus)]
     again = None
     if reranked is not None:
         again, more = _reranked(reranked, first, judged, dataset, names[1], outside)
@@ -128,6 +128,19 @@ def _counted(run: pd.DataFrame, judgements: pd.DataFrame, first: pd.DataFrame) -
         ("queries whose rank column contradicts their scores", out_of_step, "ordered by score"),
         ("queries with tied first-stage scores", tied, "ordered by the run's rank column; see the worst and best bounds"),
     ]
+
+
+def _nowhere(run: pd.DataFrame, judgements: pd.DataFrame, corpus: pd.DataFrame | None) -> tuple[str, int, str]:
+    """How many judged passages no list holds; DataError where that is all of them, some are relevant, and no corpus shows that their names are sound."""
+    wanted, sound = set(judgements["doc_id"]), set() if corpus is None else set(corpus["doc_id"])
+    lost = wanted - set(run["doc_id"])
+    if lost == wanted and (judgements["grade"] > 0).any() and not wanted & sound:
+        raise DataError(
+            f"run and judgements share no passage: the run has {_some(run['doc_id'])}, the judgements {_some(judgements['doc_id'])}; name each passage "
+            "alike in both files ('doc' in one and 'doc#section' in the other are two passages). If the names are right and no list holds any "
+            "judged passage, give the corpus, too: ids found there are believed"
+        )
+    return "judged passages whose id no list holds", len(lost), "missing from every pool; if there are many, see whether both files name passages alike"
 
 
 def _out_of_step(run: pd.DataFrame) -> int:

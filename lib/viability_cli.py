@@ -1,4 +1,4 @@
-"""The command line of the audit: ``python -m lib.viability``. Exit status 0: written; 1: written, and --gate found a slice to mend; 2: wrong input."""
+"""The command line of the audit: ``python -m lib.viability``. Exit status 0: written; 1: written, and --gate does not pass; 2: wrong input."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from collections.abc import Sequence
 
 from lib import viability_inputs as inputs
 from lib.bootstrap import RESAMPLES
+from lib.checks import LEAST_RESAMPLES
 from lib.viability_assembly import Inputs, assemble, named
 from lib.viability_requirement import parse_all
 from lib.viability_run import Report, audit_report, check_folder, write_report
-from lib.viability_verdict import REFUSE, REPAIR
+from lib.viability_verdict import FEWEST, REFUSE, REPAIR, UNDEFINED
+from lib.whole import check_whole
 
 DESCRIPTION = "Is reranking viable? Report what the candidate pools omit, what their order could still gain, and what a reranker made of it."
 
@@ -27,8 +29,12 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--beir", metavar="FOLDER", help="a BEIR folder: corpus.jsonl, queries.jsonl, qrels/SPLIT.tsv")
     made.add_argument("--split", default="test", help="the BEIR split (default: %(default)s)")
     made.add_argument("--slices", metavar="FILE", help="qid, slice: which queries belong together (several rows a query are fine)")
-    made.add_argument("--queries", metavar="FILE", help="qid, text (entitlements, indexed_at): for omission causes")
-    made.add_argument("--corpus", metavar="FILE", help="doc_id, text (title, document, entitlement, effective_from, superseded_by, travels_with, copy_of)")
+    made.add_argument("--queries", metavar="FILE", help="qid, text (entitlements, indexed_at): for omission causes, with --corpus")
+    made.add_argument(
+        "--corpus",
+        metavar="FILE",
+        help="for omission causes, with --queries: doc_id, text (title, document, entitlement, effective_from, superseded_by, travels_with, copy_of)",
+    )
     made.add_argument(
         "--requirement",
         default="all",
@@ -41,9 +47,14 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--outside", choices=("error", "drop"), default="error", help="what to do with reranked passages that the first stage lacks (default: %(default)s)"
     )
-    made.add_argument("--resamples", type=int, default=RESAMPLES, help="of the bootstrap (default: %(default)s)")
+    made.add_argument("--resamples", type=int, default=RESAMPLES, help=f"of the bootstrap, at least {LEAST_RESAMPLES} (default: %(default)s)")
     made.add_argument("--seed", type=int, default=0, help="of the bootstrap (default: %(default)s)")
-    made.add_argument("--gate", action="store_true", help="exit with 1 where a slice must be repaired or the reranker rejected")
+    made.add_argument(
+        "--gate",
+        action="store_true",
+        help="exit with 1 where a slice must be repaired or the reranker rejected, or where the verdict over all queries, or over a slice of "
+        f"{FEWEST} or more, is undefined; undecided alone passes",
+    )
     made.add_argument("--out", required=True, metavar="FOLDER", help="where report.html and the CSV tables go")
     return made
 
@@ -71,6 +82,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser().parse_args(argv)
     try:
         check_folder(args.out)
+        check_whole("--resamples", args.resamples, LEAST_RESAMPLES, mend="; 10,000 are enough, fewer draws have no 95 % interval worth the name")
         requirements = parse_all(args.requirement)
         report = audit_report(read_inputs(args), requirements, args.k, args.depth, indexed_at=args.indexed_at, resamples=args.resamples, seed=args.seed)
         written = write_report(report, args.out)
@@ -78,8 +90,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     print(summary(report))
+    if said := half_given(args):
+        print(said)
     print(f"written: {', '.join(path.name for path in written)} in {args.out}")
-    return int(args.gate and must_mend(report))
+    stopped = stops(report) if args.gate else []
+    if stopped:
+        print(f"gate: not passed; {'; '.join(stopped)}", file=sys.stderr)
+    return int(bool(stopped))
 
 
 def summary(report: Report) -> str:
@@ -90,7 +107,26 @@ def summary(report: Report) -> str:
     return "\n".join(lines + [f"counted: {r.n:,} {r.what} ({r.meaning})" for r in counted.itertuples()])
 
 
-def must_mend(report: Report) -> bool:
-    """Whether our verdict orders a repair or rejects the reranker in any slice, exponential gain."""
-    said = report.verdicts.loc[report.verdicts["gain"] == "exponential", "verdict"]
-    return any(word in verdict for verdict in said for word in (REPAIR, REFUSE))
+def half_given(args: argparse.Namespace) -> str:
+    """A line where only one of the two files that omission causes need was given, else nothing."""
+    given = [name for name in ("queries", "corpus") if getattr(args, name)]
+    if args.beir or len(given) != 1:
+        return ""
+    return f"note: only --{given[0]} was given; why evidence is missing is told from --queries and --corpus together, both are needed"
+
+
+def stops(report: Report) -> list[str]:
+    """Why a gate does not pass, a reason a slice, exponential gain: a repair, a rejected reranker, or nothing known of all or of `FEWEST` queries."""
+    out = []
+    for r in report.verdicts[report.verdicts["gain"] == "exponential"].itertuples():
+        if any(word in r.verdict for word in (REPAIR, REFUSE)):
+            out.append(f"{r.slice}: {r.verdict.partition('; ')[0]}")
+        elif r.verdict == UNDEFINED and (r.slice == "all" or r.n + r.undefined >= FEWEST):
+            out.append(f"{r.slice}: undefined, since {_unknown(r)}")
+    return out
+
+
+def _unknown(row) -> str:
+    if not row.n:
+        return "no query has a relevant passage in the judgements, so nothing can be judged"
+    return "the judgements of no query hold the evidence that the requirement asks for"

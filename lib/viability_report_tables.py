@@ -94,7 +94,10 @@ def causes(shares: pd.DataFrame) -> str:
         return "<h2>Why evidence is missing</h2><p>No relevant passage is missing from its pool.</p>"
     if set(shares.loc[shares["passages"] > 0, "cause"]) == {"unknown"}:
         missing = int(shares.loc[shares["slice"] == "all", "passages"].sum())
-        return f"<h2>Why evidence is missing</h2><p>{_missing(missing)} missing; without texts the causes are unknown.</p>"
+        return (
+            f"<h2>Why evidence is missing</h2><p>{_missing(missing)} missing; the causes are unknown: they are told from the texts of queries and corpus, "
+            "both are needed.</p>"
+        )
     rows = [
         [text_of(name_of(r, shares)), text_of(r.cause), f"{r.passages} of {r.n}", interval(r.estimate, r.ci_low, r.ci_high), _bar(r.estimate)]
         for r in all_last(shares).itertuples()
@@ -180,11 +183,12 @@ def _bar(share: float) -> str:
     return f'<span class=bar style="width:{120 * share:.0f}px"></span>'
 
 
-def table_of(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table of ready HTML cells."""
+def table_of(head: Sequence[str], rows: Sequence[Sequence[str]], kind: str = "plain") -> str:
+    """A table of ready HTML cells; each knows its column's head, for the ``kind`` "cards", whose rows stand as cards on a narrow screen."""
     top = "".join(f"<th scope=col>{h}</th>" for h in head)
-    body = "".join("<tr>" + "".join(f"<td>{c}</td>" for c in row) + "</tr>" for row in rows)
-    return f"<div class=wide><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>"
+    cells = [f'<td data-head="{h}">' if kind == "cards" and h else "<td>" for h in head]
+    body = "".join("<tr>" + "".join(f"{cell}{c}</td>" for cell, c in zip(cells, row)) + "</tr>" for row in rows)
+    return f"<div class=wide><table class={kind}><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>"
 
 
 def text_of(value: object) -> str:

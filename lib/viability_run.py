@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -131,20 +131,22 @@ def _slice_names(membership: pd.DataFrame) -> pd.DataFrame:
     return membership.sort_values("slice").groupby(KEY)["slice"].agg("; ".join).rename("slices").reset_index()
 
 
-def write_report(report: Report, folder: str | Path) -> list[Path]:
-    """Write report.html and a CSV a table into ``folder``: all of them beside their places first, then each moved there in one step.
-
-    So a kill or a full disk leaves the old report. Raises OSError as `check_folder` does.
-    """
+def write_report(report: Report, folder: str | Path, inputs: Iterable[str | Path | None] = ()) -> list[Path]:
+    """Write report.html and a CSV a table into ``folder``, as `write_together` does; ``inputs``: the files it was made from. Raises OSError as `check_folder`."""
     from lib.viability_report import page
 
-    check_folder(folder)
+    check_folder(folder, inputs)
     files = {"report.html": page(report)}
     files |= {
         f"{name}.csv": six_digits(table).to_csv(index=False, lineterminator="\n")
         for name, table in report._asdict().items()
         if isinstance(table, pd.DataFrame)
     }
+    return write_together(files, folder)
+
+
+def write_together(files: Mapping[str, str], folder: str | Path, what: str = "report") -> list[Path]:
+    """Write texts by file name: all of them beside their places first, then each moved there in one step, so a kill or a full disk leaves the old ones."""
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder, prefix=".report-") as beside:
@@ -153,17 +155,22 @@ def write_report(report: Report, folder: str | Path) -> list[Path]:
             for name in files:
                 os.replace(Path(beside) / name, Path(folder) / name)
     except OSError as error:
-        raise OSError(f"could not write the report into {folder}: {error.strerror or error}; make the folder writable, or free some space, and run again") from error
+        raise OSError(f"could not write the {what} into {folder}: {error.strerror or error}; make the folder writable, or free some space, and run again") from error
     return [Path(folder) / name for name in files]
 
 
-def check_folder(folder: str | Path) -> None:
-    """Raise OSError where a report cannot go: a path that is empty or leads through a file, or a folder in the place of one of its files."""
+FILES = ("report.html", *(f"{name}.csv" for name in Report._fields))  # what a report may write
+
+
+def check_folder(folder: str | Path, inputs: Iterable[str | Path | None] = (), names: Sequence[str] = FILES, what: str = "report") -> None:
+    """Raise OSError where files ``names`` cannot go: a path that is empty or leads through a file, a folder in the place of one of them, or one of ``inputs``."""
     whole = Path(os.path.abspath(folder))
     if not str(folder).strip() or "\0" in str(folder):
-        raise OSError(f"{str(folder)!r} is no folder to write the report into; name one")
+        raise OSError(f"{str(folder)!r} is no folder to write the {what} into; name one")
     if file := next((p for p in (whole, *whole.parents) if os.path.lexists(p) and not p.is_dir()), None):
-        raise OSError(f"the report cannot go into {folder}: {file.name} is a file, not a folder; name another folder")
-    names = ["report.html", *(f"{name}.csv" for name in Report._fields)]
+        raise OSError(f"the {what} cannot go into {folder}: {file.name} is a file, not a folder; name another folder")
     if taken := next((name for name in names if (whole / name).is_dir()), None):
-        raise OSError(f"the report cannot go into {folder}: {taken} is a folder there; move it away, or name another folder")
+        raise OSError(f"the {what} cannot go into {folder}: {taken} is a folder there; move it away, or name another folder")
+    given = [path for path in inputs if path is not None and os.path.exists(path)]
+    if lost := next((name for name in names if any((whole / name).exists() and os.path.samefile(whole / name, path) for path in given)), None):
+        raise OSError(f"the {what} cannot go into {folder}: {lost} there is an input, and would be overwritten; name another folder")

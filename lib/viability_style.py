@@ -11,7 +11,7 @@ h2{margin:44px 0 12px;font-size:20px}
 header p{max-width:74ch}
 .answer{font-size:19px;margin:0 0 6px}
 .setup,.note{color:var(--muted);font-size:13.5px}
-.note{max-width:88ch}
+.note,.reading{max-width:88ch}
 .wide{overflow-x:auto}
 table{border-collapse:collapse;width:100%;font-size:13.5px;font-variant-numeric:tabular-nums}
 th{text-align:left;color:var(--muted);font-weight:600;font-size:12px;vertical-align:bottom}
@@ -28,6 +28,14 @@ figure svg{max-width:100%;height:auto}
 details{margin:6px 0}
 summary{cursor:pointer;font-weight:600}
 .bar{display:inline-block;height:10px;background:var(--blue);border-radius:2px}
-@media (max-width:700px){main{padding:24px 18px}}
+@media (max-width:700px){
+main{padding:24px 18px}h1{font-size:27px}
+.cards,.cards tbody{display:block}.cards thead{display:none}
+.cards tr{display:grid;grid-template-columns:1fr 1fr 1fr;gap:6px 10px;padding:14px 0;border-bottom:1px solid var(--line)}
+.cards td,.cards tbody tr:last-child td{padding:0;border:0;grid-column:1/-1}
+.cards td:nth-child(n+3):nth-child(-n+6){order:1}
+.cards td:nth-child(n+4):nth-child(-n+6){grid-column:auto}
+.cards td:nth-child(n+3):nth-child(-n+6)::before{content:attr(data-head);display:block;color:var(--muted);font-size:11.5px}
+}
 @media print{body{background:#fff}main{padding:0}h2{break-after:avoid}tr{break-inside:avoid}}
 """

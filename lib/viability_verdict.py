@@ -3,6 +3,10 @@
 Document 001 looks at mean candidate recall and omission first, so it orders a repair where 9 of 10 relevant passages are in the pool and 3 are
 needed, and it stays silent about a reranker that spoils a correct order. Ours names three findings, each from an interval, and joins them:
 *retrieval* (is the required evidence in the pool?), *ordering* (is there headroom?), *reranking* (does this reranker gain or lose?).
+
+Fewer than ``FEWEST`` queries decide nothing about an order or a reranker, whatever their interval: even if all of five queries change the same way,
+a two-sided sign test gives 2 * 0.5 ** 5 = 0.0625, above 0.05; six give 0.031. Whether the evidence is in the pool is another question, a share against
+a bound near 1, with an interval that is exact where all queries agree: two pools that both lack it can order a repair, one pool cannot.
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ from typing import NamedTuple
 FIX, SKIP, REJECT, VIABLE, UNDEFINED = "fix retrieval", "skip or reduce", "reject", "viable", "undefined"
 REPAIR, KEEP, REFUSE, RERANK, TRY = "repair retrieval", "keep the first stage", "reject this reranker", "rerank", "try a reranker"
 LEVEL = 0.05  # of the Holm-adjusted test that a gain or loss must pass
+FEWEST = 6  # queries: with fewer, no two-sided sign test passes LEVEL
 
 
 class Thresholds(NamedTuple):
@@ -27,14 +32,24 @@ PUBLISHED = Thresholds()
 
 
 class Seen(NamedTuple):
-    """One quantity of a slice: estimate and 95 % interval; NaN ends where fewer than two queries leave no interval."""
+    """One quantity of a slice: estimate, 95 % interval (NaN ends where fewer than two queries leave none), and the queries behind it."""
 
     estimate: float
     low: float
     high: float
+    n: float
 
     def point(self) -> Seen:
-        return Seen(self.estimate, self.estimate, self.estimate)
+        """The estimate as if it were certain: what a verdict leans on."""
+        return Seen(self.estimate, self.estimate, self.estimate, math.inf)
+
+    def decides(self, fewest: int = FEWEST) -> bool:
+        """Whether there is an interval to judge by: one of no width needs ``FEWEST`` queries, every other ``fewest``.
+
+        >>> Seen(0, 0, 0, 5).decides(2), Seen(0, 0, 0.8, 2).decides(2), Seen(0, 0, 0.8, 2).decides()
+        (False, True, False)
+        """
+        return not math.isnan(self.low) and self.n >= (FEWEST if self.low == self.high else fewest)
 
 
 def document_verdict(candidate_recall: float, omission_gap: float, ordering_headroom: float, realised_gain: float, thresholds: Thresholds = PUBLISHED) -> str:
@@ -52,15 +67,16 @@ def document_verdict(candidate_recall: float, omission_gap: float, ordering_head
     return UNDEFINED if math.isnan(realised_gain) else REJECT if realised_gain <= 0 else VIABLE
 
 
-def side(seen: Seen, threshold: float) -> str:
-    """Which side of a threshold an interval lies on: "above" (at it, too), "below", "undecided", "undefined"; the estimate alone without an interval.
+def side(seen: Seen, threshold: float, fewest: int = FEWEST) -> str:
+    """Which side of a threshold an interval lies on: "above" (at it, too), "below", "undecided" (also without an interval that decides), "undefined".
 
-    >>> side(Seen(0.9, 0.8, 0.97), 0.95), side(Seen(0.9, float("nan"), float("nan")), 0.95)
-    ('undecided', 'below')
+    >>> side(Seen(0.9, 0.8, 0.94, 40), 0.95), side(Seen(0.9, 0.8, 0.94, 5), 0.95), side(Seen(0.9, float("nan"), float("nan"), 1), 0.95)
+    ('below', 'undecided', 'undecided')
     """
     if math.isnan(seen.estimate):
-        return "undefined"
-    seen = seen.point() if math.isnan(seen.low) else seen
+        return UNDEFINED
+    if not seen.decides(fewest):
+        return "undecided"
     return "above" if seen.low >= threshold else "below" if seen.high < threshold else "undecided"
 
 
@@ -95,13 +111,15 @@ class Findings(NamedTuple):
 def findings(met: Seen, headroom: Seen, gain: Seen, share: float, thresholds: Thresholds = PUBLISHED, p_holm: float = math.nan) -> Findings:
     """Judge three quantities of a slice against ``share``, the headroom threshold and 0; a gain or loss must also pass Holm where p_holm is given.
 
-    >>> findings(Seen(1, 1, 1), Seen(0.3, 0.2, 0.4), Seen(0.1, 0.05, 0.2), 0.95)
+    >>> findings(Seen(1, 1, 1, 80), Seen(0.3, 0.2, 0.4, 80), Seen(0.1, 0.05, 0.2, 80), 0.95)
     Findings(retrieval='sufficient', ordering='headroom', reranking='gains')
+    >>> findings(Seen(0, 0, 0.6, 4), Seen(0.3, 0.2, 0.4, 4), Seen(0.1, 0.05, 0.2, 4), 0.95)
+    Findings(retrieval='repair', ordering='undecided', reranking='undecided')
     """
     retrieval = {"above": "sufficient", "below": "repair"}
     ordering = {"above": "headroom", "below": "little"}
     return Findings(
-        *(names.get(found, found) for names, found in ((retrieval, side(met, share)), (ordering, side(headroom, thresholds.headroom)))),
+        *(names.get(found, found) for names, found in ((retrieval, side(met, share, 2)), (ordering, side(headroom, thresholds.headroom)))),
         _reranking(gain, p_holm),
     )
 
@@ -109,7 +127,8 @@ def findings(met: Seen, headroom: Seen, gain: Seen, share: float, thresholds: Th
 def _reranking(gain: Seen, p_holm: float) -> str:
     if math.isnan(gain.estimate):
         return "none"
-    gain = gain.point() if math.isnan(gain.low) else gain
+    if not gain.decides():
+        return "undecided"
     if gain.low == gain.high == 0:
         return "no gain"
     return "undecided" if p_holm >= LEVEL or gain.low <= 0 <= gain.high else "gains" if gain.low > 0 else "loses"

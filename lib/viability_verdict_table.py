@@ -9,7 +9,7 @@ import pandas as pd
 
 from lib.viability_requirement import REST, Requirement
 from lib.viability_slices import CAPTURE, GROUP
-from lib.viability_verdict import PUBLISHED, Findings, Seen, Thresholds, document_verdict, findings
+from lib.viability_verdict import FEWEST, PUBLISHED, Findings, Seen, Thresholds, document_verdict, findings
 
 VERDICT = [
     "requirement",
@@ -42,7 +42,8 @@ VERDICT = [
 def verdict_table(slices: pd.DataFrame, requirements: Mapping[str, Requirement], thresholds: Thresholds = PUBLISHED) -> pd.DataFrame:
     """One row a slice and set-up: both verdicts, what ours rests on, and why in words; ``slices`` from `viability_slices.slice_table`.
 
-    ``leaning`` is our verdict on the estimates alone, for where intervals leave it undecided. In ``all``, the share asked is the highest of any slice's.
+    ``leaning`` is our verdict on the estimates alone, for where intervals, or fewer than `FEWEST` queries, leave it undecided.
+    In ``all``, the share asked is the highest of any slice's.
     """
     rows = [_row(name, part.set_index("measure"), requirements, thresholds) for name, part in slices.groupby(["tier", *GROUP], dropna=False)]
     return pd.DataFrame(rows, columns=["tier", *GROUP, *VERDICT])
@@ -51,7 +52,7 @@ def verdict_table(slices: pd.DataFrame, requirements: Mapping[str, Requirement],
 def _row(name: tuple, part: pd.DataFrame, requirements: Mapping[str, Requirement], thresholds: Thresholds) -> tuple:
     asked = _asked(name[2], requirements)
     n, undefined = int(part.at["base", "n"]), int(part.at["base", "undefined"])
-    met, headroom, gain = (Seen(*part.loc[m, ["estimate", "ci_low", "ci_high"]]) for m in ("requirement_met", "ordering_headroom", "realised_gain"))
+    met, headroom, gain = (Seen(*part.loc[m, ["estimate", "ci_low", "ci_high", "n"]]) for m in ("requirement_met", "ordering_headroom", "realised_gain"))
     p = part.at["realised_gain", "p_holm"]
     p = part.at["realised_gain", "p_value"] if math.isnan(p) else p
     made = findings(met, headroom, gain, asked.share, thresholds, p)
@@ -69,9 +70,9 @@ def _row(name: tuple, part: pd.DataFrame, requirements: Mapping[str, Requirement
         made.verdict(),
         leaning.verdict(),
         *made,
-        *met,
-        *headroom,
-        *gain,
+        *met[:3],
+        *headroom[:3],
+        *gain[:3],
         p,
         part.at[CAPTURE, "estimate"],
         absent,
@@ -94,9 +95,10 @@ def why(absent: int, of_met: int, regressed: int, regression: float, n: int, und
     >>> why(6, 200, 12, 0.031, 200, 3, Findings("sufficient", "headroom", "gains"))
     'the required evidence is absent for 6 of 200 queries; the reranker lowers 12 of 200, a mean loss of 0.031 over all; 3 left out as undefined'
     """
-    said = [f"the required evidence is absent for {absent} of {of_met} queries" if of_met else "no query could meet the requirement on these judgements"]
+    queries = "query" if of_met == 1 else "queries"
+    said = [f"the required evidence is absent for {absent} of {of_met} {queries}" if of_met else "no query could meet the requirement on these judgements"]
     if made.reranking != "none":
         said.append(f"the reranker lowers {regressed} of {n}" + (f", a mean loss of {regression:.3f} over all" if regressed else ""))
-    if n == 1:
-        said.append("one query, so no interval")
+    if 0 < n < FEWEST:
+        said.append(f"fewer than {FEWEST} queries, too few to judge an order or a reranker")
     return "; ".join(said + ([f"{undefined} left out as undefined"] if undefined else []))

@@ -9,6 +9,7 @@ import pandas as pd
 
 from lib.chart_words import listed, signed
 from lib.rerankers_compare import CROSS, LANGUAGE, NO_MODEL, kind_of
+from lib.viability_verdict import FEWEST
 from lib.wording import named, percent
 
 NOTHING = "No question has a relevant passage named, so nothing can be audited: what a reranker is worth cannot be known without judgements."
@@ -57,7 +58,7 @@ def _verdict(verdicts: pd.DataFrame, reranker: str) -> str:
 
 
 def _verb(row: pd.Series) -> str:
-    if pd.isna(row["ci_low"]) or row["ci_low"] <= 0 <= row["ci_high"]:
+    if pd.isna(row["ci_low"]) or row["ci_low"] <= 0 <= row["ci_high"] or row["n"] < FEWEST:
         return "is undecided at"
     return VERBS[row["ci_low"] > 0]
 

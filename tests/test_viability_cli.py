@@ -18,7 +18,7 @@ from lib.viability_cli import main, read_inputs
 from lib.viability_cli import parser as arguments
 from lib.viability_definitions import definitions
 from lib.viability_inputs import read_judgements, read_run
-from lib.viability_report import page
+from lib.viability_report import otherwise, page
 from lib.viability_report_tables import causes
 from lib.viability_requirement import parse_all
 from lib.viability_run import audit_report, declared, write_report
@@ -108,7 +108,8 @@ def test_the_notebooks_call_gives_the_same_bytes(folder, written, tmp_path):
         (["--k", "0"], "cutoff of at least 1"),
         (["--depth", "-1"], "depth is at least 1"),
         (["--requirement", "nobody=1"], "'nobody'"),
-        (["--resamples", "0"], "resamples must be at least 1"),
+        (["--resamples", "0"], "--resamples must be a whole number of 100 or more, got 0"),
+        (["--resamples", "99"], "--resamples must be a whole number of 100 or more, got 99"),
     ],
 )
 def test_wrong_input_is_one_line_status_2_and_nothing_written(folder, tmp_path, capsys, change, said):
@@ -128,6 +129,51 @@ def test_a_gate_fails_where_a_slice_must_be_mended(folder, tmp_path):
     assert main(["--run", f"{folder}/good.trec", "--qrels", f"{folder}/good.txt", "--resamples", "100", "--out", str(tmp_path), "--gate"]) == 0
 
 
+def gated(folder, out, name, run, qrels, *more):
+    """The exit status of a gate over a run and judgements given as text."""
+    (folder / f"{name}.trec").write_text(run)
+    (folder / f"{name}.txt").write_text(qrels)
+    return main(["--run", f"{folder}/{name}.trec", "--qrels", f"{folder}/{name}.txt", "--resamples", "100", "--out", str(out), "--gate", *more])
+
+
+def test_a_gate_does_not_pass_what_is_undefined(folder, tmp_path, capsys):
+    run = "".join(f"q{i} Q0 r 1 1 x\n" for i in range(200))
+    assert gated(folder, tmp_path, "zeros", run, "".join(f"q{i} 0 r 0\n" for i in range(200))) == 1
+    assert capsys.readouterr().err == (
+        "gate: not passed; all: undefined, since no query has a relevant passage in the judgements, so nothing can be judged\n"
+    )
+    assert gated(folder, tmp_path, "asks", run, "".join(f"q{i} 0 r 1\n" for i in range(200)), "--requirement", "2") == 1
+    assert "the judgements of no query hold the evidence" in capsys.readouterr().err
+
+
+def test_undecided_alone_and_a_slice_of_one_query_pass_a_gate(folder, tmp_path, capsys):
+    """One query of 200 is a slice of its own: its pool lacks the evidence, or its reranker spoils a correct order, or nothing is judged."""
+    good, judgements = "".join(f"q{i} Q0 r 2 2 x\nq{i} Q0 n 3 1 x\n" for i in range(199)), "".join(f"q{i} 0 r 1\n" for i in range(199))
+    (folder / "lone.csv").write_text("qid,slice\nlone,lone\n")
+    (folder / "spoilt.trec").write_text(good + "lone Q0 n 1 2 x\nlone Q0 r 2 1 x\n")
+    for name, pool, grade, more in (
+        ("absent", "n", 1, []),
+        ("spoilt-first", "r", 1, ["--reranked", f"{folder}/spoilt.trec"]),
+        ("unjudged", "r", 0, []),
+    ):
+        rest = "r" if pool == "n" else "n"
+        run = good + f"lone Q0 {pool} 1 3 x\n" + (f"lone Q0 {rest} 2 2 x\n" if name == "spoilt-first" else "")
+        assert gated(folder, tmp_path, name, run, judgements + f"lone 0 r {grade}\n", "--slices", f"{folder}/lone.csv", *more) == 0, name
+        said = capsys.readouterr().out
+        assert re.search(r"^lone: und\w+", said, re.M), said
+    few = "".join(f"q{i} Q0 n 1 2 x\nq{i} Q0 r 2 1 x\n" for i in range(4))
+    assert gated(folder, tmp_path, "four", few, "".join(f"q{i} 0 r 1\n" for i in range(4)), "--reranked", f"{folder}/four.trec") == 0
+    assert "all: undecided: retrieval, ordering, reranking" in capsys.readouterr().out
+    assert "undecided alone passes" in " ".join(arguments().format_help().split())
+
+
+def test_one_file_of_texts_alone_is_told(folder, tmp_path, capsys):
+    for name, given in (("corpus", "corpus.csv"), ("queries", "queries.csv")):
+        assert main(command(folder, tmp_path, f"--{name}", f"{folder}/{given}")) == 0
+        assert f"note: only --{name} was given; why evidence is missing is told from --queries and --corpus together" in capsys.readouterr().out
+        assert "texts of queries and corpus, both are needed" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
 def test_the_module_is_a_command(folder, tmp_path):
     done = subprocess.run([sys.executable, "-m", "lib.viability", *command(folder, tmp_path)], cwd=tables.ROOT, capture_output=True, text=True)
     assert done.returncode == 0 and "written: report.html" in done.stdout and done.stderr == ""
@@ -136,13 +182,48 @@ def test_the_module_is_a_command(folder, tmp_path):
 def test_without_a_reranker_the_report_still_stands(folder, tmp_path):
     made = audit_report(assemble(read_run(folder / "hybrid.trec"), read_judgements(folder / "qrels.txt")), cutoff=5, resamples=100)
     text = page(made)
-    assert "no reranker" in text and "No figure" in text and set(made.verdicts["reranking"]) == {"none"} and text.count("<svg ") == 1
+    assert "No figure “Whom the reranker lifts, whom it lowers”: nothing was reranked." in text and text.count("<svg ") == 1
+    assert "no reranker" in text and set(made.verdicts["reranking"]) == {"none"}
 
 
 def test_a_run_of_one_query_and_one_without_gold_do_not_crash(tmp_path):
     for gold in (judged(q={"a": 1}), judged(q={"a": 0})):
         made = audit_report(Inputs(lists(q=["a"]), lists("re", q=["a"]), gold, no_slices(), pd.DataFrame(columns=["what", "n", "meaning"])), resamples=50)
         assert len(write_report(made, tmp_path)) == len(FILES) and len(made.verdicts) == 2
+        text = (tmp_path / "report.html").read_text(encoding="utf-8")
+        head = text[: text.index("How to read")]
+        assert "_" not in " ".join(re.findall(r"No figure[^<]*", text)) and "1 queries" not in head + " ".join(re.findall(r"<td[^>]*>[^<]*", text))
+    assert text.count("No figure") == 2 and text.count("no query has a relevant passage, so none has a score") == 2
+
+
+def test_the_page_explains_its_terms_and_few_queries(written):
+    text = (written[0] / "report.html").read_text(encoding="utf-8")
+    paragraph = re.search(r"How to read this page</h2><p class=reading>(.*?)</p>", text, re.S)[1]
+    assert all(f"<b>{term}</b>" in paragraph for term in ("nDCG@5", "MRR", "Graded coverage", "resamples", "Holm’s correction", "Estimates alone"))
+    assert "drawn anew 200 times" in paragraph and "fewer than 6 queries" in text and "sign test cannot reach 0.05" in text
+
+
+def test_a_figure_of_few_queries_claims_no_gain():
+    first = {f"q{q}": ["n", "r"] for q in range(4)}
+    given = lists(**first), lists("re", **{q: ["r", "n"] for q in first}), judged(**{q: {"r": 1} for q in first})
+    made = audit_report(Inputs(*given, no_slices(), pd.DataFrame(columns=["what", "n", "meaning"])), resamples=100)
+    assert "The reranker is undecided on all queries" in page(made) and "estimates alone: rerank" in page(made)
+
+
+def test_the_headline_names_slices_of_another_verdict():
+    said = ["rerank", "rerank; undecided: retrieval", "repair retrieval", "undecided: retrieval, ordering", "undefined"]
+    rows = pd.DataFrame({"dataset": "set", "slice": ["all", "a", "b", "c", "d"], "verdict": said})
+    assert otherwise(rows) == "b (repair retrieval), c (undecided), d (undefined)" and otherwise(rows.head(2)) == ""
+    many = pd.DataFrame({"dataset": "set", "slice": ["all", *"abcdefg"], "verdict": ["rerank", *["repair retrieval"] * 7]})
+    assert otherwise(many).count("repair") == 6 and otherwise(many).endswith(" and 1 more slice")
+    two = pd.concat([rows.head(3), rows.head(1).assign(dataset="other", verdict="undefined")])
+    assert otherwise(two) == "set: b (repair retrieval)"
+
+
+def test_on_a_narrow_screen_the_verdicts_are_cards_that_name_each_number(written):
+    text = (written[0] / "report.html").read_text(encoding="utf-8")
+    assert text.count("<table class=cards>") == 1 and '<td data-head="headroom">' in text
+    assert re.search(r"@media \(max-width:700px\)\{.*\.cards tr\{display:grid", text, re.S)
 
 
 def test_the_reports_of_several_rerankers_fit_the_declared_tables():

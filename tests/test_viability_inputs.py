@@ -146,6 +146,28 @@ def test_two_files_of_different_sets_are_an_error(put):
         assemble(read_run(put("run.trec", RUN)), read_judgements(put("qrels.txt", "x 0 d1 1\n")))
 
 
+def test_judged_passages_that_no_list_holds_are_counted(put):
+    """d7 and d8 are in no list; d9 is in the list of another query than that which it is judged for, so its name is sound."""
+    made = assemble(read_run(put("run.trec", RUN)), read_judgements(put("qrels.txt", QRELS + "q1 0 d9 1\n")))
+    assert counts_of(made)["judged passages whose id no list holds"] == 2
+
+
+def test_passages_named_by_two_schemes_are_one_clear_error(put):
+    run, gold = read_run(put("run.trec", "q1 Q0 d1#0 1 2 x\nq1 Q0 d2#4 2 1 x\n")), read_judgements(put("qrels.txt", "q1 0 d1 3\nq1 0 d2 0\n"))
+    with pytest.raises(DataError, match="share no passage: the run has 'd1#0', 'd2#4', the judgements 'd1', 'd2'; name each passage alike.*'doc#section'"):
+        assemble(run, gold)
+    none_relevant = assemble(run, gold.assign(grade=0.0))  # judgements that name nothing relevant are undefined, no error
+    assert counts_of(none_relevant)["judged passages whose id no list holds"] == 2
+
+
+def test_a_corpus_shows_that_ids_which_no_list_holds_are_sound(put):
+    run, gold = read_run(put("run.trec", "q1 Q0 a 1 2 x\n")), read_judgements(put("qrels.txt", "q1 0 b 3\n"))
+    with pytest.raises(DataError, match="give the corpus, too"):
+        assemble(run, gold)
+    made = assemble(run, gold, corpus=pd.DataFrame({"doc_id": ["a", "b"], "text": "eel"}))
+    assert counts_of(made)["judged passages whose id no list holds"] == 1
+
+
 def test_slices_may_overlap_and_unknown_queries_are_counted(put):
     slices = read_slices(put("s.csv", "qid,slice\nq1,temporal\nq1,exclusions\nq9,temporal\n"))
     made = assemble(read_run(put("run.trec", RUN)), read_judgements(put("qrels.txt", QRELS)), slices=slices)

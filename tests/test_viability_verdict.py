@@ -65,15 +65,73 @@ def test_a_verdict_can_be_compound():
     assert row["regressed"] == 30 and "lowers 30 of 60" in row["why"]
 
 
-def test_the_three_cases_show_what_the_documents_verdict_hides():
-    first, again, gold = tables_of(CASES)
-    slices = pd.DataFrame({"dataset": "cases", "qid": [c.name for c in CASES], "slice": ["A", "B", "C"]})
+def case_verdicts(copies):
+    """Document 001's cases as slices A, B and C, ``copies`` queries each."""
+    many = tuple(c._replace(name=f"{c.name} {i}") for c in CASES for i in range(copies))
+    first, again, gold = tables_of(many)
+    slices = pd.DataFrame({"dataset": "cases", "qid": [c.name for c in many], "slice": [s for s in "ABC" for _ in range(copies)]})
     met = evidence(first, gold, slices, parse_all("all"), 3)
     table = verdict_table(slice_table(sliced(audit(first, gold, again, 3), met, slices), resamples=100), parse_all("all"))
-    rows = table.query("gain == 'exponential'").set_index("slice")
-    assert rows.loc[["A", "B", "C"], "document_verdict"].tolist() == ["viable", "fix retrieval", "skip or reduce"]
-    assert rows.loc[["A", "B", "C"], "verdict"].tolist() == ["rerank", "repair retrieval", "keep the first stage and reject this reranker"]
-    assert rows.loc["C", "regression"] == pytest.approx(0.269071, abs=5e-7) and "no interval" in rows.loc["C", "why"]
+    return table.query("gain == 'exponential'").set_index("slice").loc[["A", "B", "C"]]
+
+
+SAID_OF_THE_CASES = ["rerank", "repair retrieval", "keep the first stage and reject this reranker"]
+
+
+def test_the_three_cases_show_what_the_documents_verdict_hides():
+    """Enough copies of a case that its headroom of 0 is under 0.02 for certain: 1 - 0.025 ** (1 / 200) = 0.018."""
+    rows = case_verdicts(200)
+    assert rows["document_verdict"].tolist() == ["viable", "fix retrieval", "skip or reduce"]
+    assert rows["verdict"].tolist() == SAID_OF_THE_CASES
+    assert rows.loc["C", "regression"] == pytest.approx(0.269071, abs=5e-7)
+
+
+def test_one_query_of_each_case_decides_nothing_of_ours_and_the_documents_rule_stays():
+    rows = case_verdicts(1)
+    assert rows["document_verdict"].tolist() == ["viable", "fix retrieval", "skip or reduce"] and rows["leaning"].tolist() == SAID_OF_THE_CASES
+    assert set(rows["verdict"]) == {"undecided: retrieval, ordering, reranking"}
+    assert rows.loc["C", "regression"] == pytest.approx(0.269071, abs=5e-7) and "fewer than 6 queries" in rows.loc["C", "why"]
+
+
+CHANGES = {"gains": (["n", "r"], ["r", "n"]), "loses": (["r", "n"], ["n", "r"]), "no gain": (["n", "r"], ["n", "r"])}
+
+
+@pytest.mark.parametrize("n", range(1, 8))
+@pytest.mark.parametrize("change", CHANGES)
+def test_fewer_than_six_queries_decide_nothing_on_order_or_reranker(change, n):
+    """All of n queries change alike. The two-sided sign test, 2 * 0.5 ** n, passes 0.05 from six on."""
+    before, after = CHANGES[change]
+    first = {f"q{q}": before for q in range(n)}
+    row = verdicts(lists(**first), judged(**{q: {"r": 1} for q in first}), lists("re", **{q: after for q in first}), resamples=100).loc["all"]
+    few = 2 * 0.5**n >= 0.05
+    assert row["reranking"] == ("undecided" if few else change) and ("fewer than 6 queries" in row["why"]) == few
+    if change != "loses":  # a headroom of 0.37 in every query
+        assert row["ordering"] == ("undecided" if few or row["headroom_low"] < 0.02 else "headroom")
+    assert row["verdict"].startswith("undecided") or not few
+    assert row["leaning"] == {"gains": "rerank", "loses": "keep the first stage and reject this reranker", "no gain": "reject this reranker"}[change]
+
+
+@pytest.mark.parametrize(("n", "said"), [(1, "undecided"), (2, "repair"), (5, "repair")])
+def test_a_repair_rests_on_the_exact_interval_which_one_pool_does_not_have(n, said):
+    first = {f"q{q}": ["n", "m"] for q in range(n)}
+    row = verdicts(lists(**first), judged(**{q: {"r": 1} for q in first})).loc["all"]
+    assert row["retrieval"] == said and row["leaning"] == "repair retrieval" and row["document_verdict"] == "fix retrieval"
+    assert n == 1 or row["met_high"] == pytest.approx(1 - 0.025 ** (1 / n))
+
+
+@pytest.mark.parametrize(
+    ("seen", "said"),
+    [
+        (Seen(0.0, 0.0, 0.0, 5), "undecided"),
+        (Seen(0.0, 0.0, 0.0, 6), "no gain"),
+        (Seen(0.3, 0.2, 0.4, 5), "undecided"),
+        (Seen(-0.3, -0.4, -0.2, 6), "loses"),
+        (Seen(0.3, NAN, NAN, 40), "undecided"),
+        (Seen(NAN, NAN, NAN, 0), "none"),
+    ],
+)
+def test_a_gain_needs_an_interval_and_six_queries(seen, said):
+    assert findings(Seen(1, 1, 1, 80), Seen(0.5, 0.4, 0.6, 80), seen, 0.95).reranking == said
 
 
 def test_few_queries_leave_it_undecided_and_say_where_it_leans():
@@ -85,7 +143,14 @@ def test_few_queries_leave_it_undecided_and_say_where_it_leans():
 
 @pytest.mark.parametrize(
     ("seen", "said"),
-    [(Seen(0.9, 0.8, 0.949), "below"), (Seen(0.96, 0.95, 1), "above"), (Seen(0.96, 0.9, 1), "undecided"), (Seen(NAN, NAN, NAN), "undefined")],
+    [
+        (Seen(0.9, 0.8, 0.949, 40), "below"),
+        (Seen(0.96, 0.95, 1, 40), "above"),
+        (Seen(0.96, 0.9, 1, 40), "undecided"),
+        (Seen(0.9, 0.8, 0.949, 5), "undecided"),
+        (Seen(0.9, NAN, NAN, 40), "undecided"),
+        (Seen(NAN, NAN, NAN, 0), "undefined"),
+    ],
 )
 def test_an_interval_that_straddles_a_threshold_is_undecided(seen, said):
     assert side(seen, 0.95) == said
@@ -109,9 +174,9 @@ def test_findings_in_words(made, said):
 
 
 def test_holm_can_take_a_gain_back():
-    plenty = Seen(0.5, 0.4, 0.6)
-    assert findings(Seen(1, 1, 1), plenty, Seen(0.1, 0.01, 0.2), 0.95, p_holm=0.04).reranking == "gains"
-    assert findings(Seen(1, 1, 1), plenty, Seen(0.1, 0.01, 0.2), 0.95, p_holm=0.06).reranking == "undecided"
+    plenty = Seen(1, 1, 1, 80), Seen(0.5, 0.4, 0.6, 80), Seen(0.1, 0.01, 0.2, 80)
+    assert findings(*plenty, 0.95, p_holm=0.04).reranking == "gains"
+    assert findings(*plenty, 0.95, p_holm=0.06).reranking == "undecided"
 
 
 def test_nothing_relevant_anywhere_is_undefined_not_a_crash():
@@ -153,7 +218,7 @@ def test_a_reranker_without_any_skill_or_harm_is_seldom_called_either():
     values = rng.choice([-0.37, 0.0, 0.37], size=(40, 60), p=[0.25, 0.5, 0.25])
     for run in values:
         i = stats.paired_cluster_bootstrap(run, range(60), 400)
-        wrong += findings(Seen(1, 1, 1), Seen(0.3, 0.2, 0.4), Seen(*i[:3]), 0.95, p_holm=i.p_value).reranking != "undecided"
+        wrong += findings(Seen(1, 1, 1, 60), Seen(0.3, 0.2, 0.4, 60), Seen(*i[:3], 60), 0.95, p_holm=i.p_value).reranking != "undecided"
     assert wrong <= 4
 
 
