@@ -5,7 +5,7 @@ A *section* chunk ends where its section ends; with its *lineage* it also says w
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
@@ -22,8 +22,8 @@ def chunks(documents: pd.DataFrame, how: str = "lineage", words: int = WORDS, ov
     """One row a chunk: ``COLUMNS``; ``kind`` is that of its section (``window`` where it has none), ``holds`` the sentences that stand in it whole.
 
     ``documents``: doc_id, identifier, title, effective_from, sections (list of section_id, heading, kind, sentences). ``words`` and ``overlap`` are of
-    windows, ``longest`` (words) of sections. A sentence is named (section_id, place from 0). Raises ValueError for an unknown ``how``, or windows that do
-    not move on.
+    windows, ``longest`` (words) of sections. A sentence is named (section_id, place from 0). Raises ValueError for an unknown ``how``, for windows that do
+    not move on, and where two chunks would share an id.
     """
     if how not in STEPS:
         raise ValueError(f"a policy is cut into {', '.join(STEPS)}, got {how!r}")
@@ -31,7 +31,21 @@ def chunks(documents: pd.DataFrame, how: str = "lineage", words: int = WORDS, ov
     check_whole("overlap", overlap, 0, words - 1, mend=": a window has to move on")
     check_whole("longest", longest, 1)
     made = (_windows(d, words, overlap) if how == "windows" else _sections(d, how == "lineage", longest) for d in documents.to_dict("records"))
-    return pd.DataFrame([row for rows in made for row in rows], columns=COLUMNS)
+    return once(pd.DataFrame([row for rows in made for row in rows], columns=COLUMNS))
+
+
+def once(cut: pd.DataFrame) -> pd.DataFrame:
+    """The chunks as they are. Raises ValueError where two share an id: then a search that lets one pass would hand out the other's text.
+
+    >>> len(once(pd.DataFrame({"chunk_id": ["a#s1.0", "a#s2.0"], "doc_id": ["a", "a"]})))
+    2
+    """
+    if (twice := cut["chunk_id"].duplicated(keep=False)).any():
+        chunk = cut.loc[twice, "chunk_id"].iloc[0]
+        docs = ", ".join(map(repr, cut.loc[cut["chunk_id"] == chunk, "doc_id"]))
+        raise ValueError(f"chunk {chunk!r} comes of the documents {docs}: a chunk id may come once; give each document a doc_id and each of its sections a "
+                         "section_id of its own, without '#'")
+    return cut
 
 
 def flat(document: Mapping) -> list[tuple[str, tuple[str, int] | None]]:
@@ -83,7 +97,7 @@ def _sections(document: Mapping, with_lineage: bool, longest: int) -> Iterator[t
             yield f"{document['doc_id']}#{section['section_id']}.{n}", document["doc_id"], section["kind"], f"{head}. {text}" if head else text, holds
 
 
-def _parted(sentences: list[str], longest: int) -> Iterator[range]:
+def _parted(sentences: Sequence[str], longest: int) -> Iterator[range]:
     """Places of consecutive sentences of at most ``longest`` words together; a longer sentence stands alone."""
     start, words = 0, 0
     for i, sentence in enumerate(sentences):
@@ -92,7 +106,7 @@ def _parted(sentences: list[str], longest: int) -> Iterator[range]:
             yield range(start, i)
             start, words = i, 0
         words += n
-    if sentences:
+    if start < len(sentences):
         yield range(start, len(sentences))
 
 

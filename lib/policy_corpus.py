@@ -5,6 +5,7 @@ sentences with a label and a role; a *bundle* is a set of such spans that togeth
 """
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -13,12 +14,14 @@ import pandas as pd
 
 from lib.policy_corpus_checks import check_judgements, check_questions, check_versions
 from lib.policy_corpus_fields import DOCUMENT, JUDGEMENT, QUESTION, checked, no_repeat
-from lib.records import Record, read_records
+from lib.records import Record, decoded, read_bytes, read_records
 from lib.tables import ROOT
 
 FOLDER = ROOT / "data" / "sample" / "policy"
 FILES = {"documents.jsonl": (DOCUMENT, ("doc_id",)), "questions.jsonl": (QUESTION, ("qid",)),
          "judgements.jsonl": (JUDGEMENT, ("qid", "doc_id", "section_id"))}  # fields, and what may not come twice
+CARD = "README.md"  # the data card; its table of counts tells a file that lost whole lines from a smaller one
+CARD_ROW = re.compile(r"^\| `(.+?)` \| (.+?) \| (\d+) \|\r?$", re.MULTILINE)
 COUNTED = ["what", "value", "n"]
 
 
@@ -34,7 +37,8 @@ class PolicyCorpus(NamedTuple):
 def read(folder: str | Path = FOLDER) -> PolicyCorpus:
     """The corpus of a folder. Raises ValueError (`lib.records.DataError`) that names file, line, field and mend for whatever cannot be meant.
 
-    Judgements keep ``sentences`` (first and last, from 0) and ``bundles`` as lists; the grade of an uncertain one is missing, never 0.
+    Judgements keep ``sentences`` (first and last, from 0) and ``bundles`` as lists; the grade of an uncertain one is missing, never 0. Where the folder
+    has a data card (README.md) with a table of counts, the files must hold as much as it says.
     """
     lines = {name: _lines(Path(folder) / name, *form) for name, form in FILES.items()}
     documents, questions, judgements = lines.values()
@@ -43,7 +47,22 @@ def read(folder: str | Path = FOLDER) -> PolicyCorpus:
     check_questions(questions, judgements, documents)
     tables = [pd.DataFrame([line.fields for line in part]) for part in lines.values()]
     tables[2]["grade"] = tables[2]["grade"].astype(float)
-    return PolicyCorpus(tables[0], sections(tables[0]), *tables[1:])
+    corpus = PolicyCorpus(tables[0], sections(tables[0]), *tables[1:])
+    _check_card(Path(folder) / CARD, corpus, judgements[-1])
+    return corpus
+
+
+def _check_card(path: Path, corpus: PolicyCorpus, last: Record) -> None:
+    """The files hold as much as their data card says, where there is one: without a line or two they may still fit together."""
+    if not path.is_file():
+        return
+    found = {(what, value): n for what, value, n in counts(corpus).itertuples(index=False)}
+    text = decoded(read_bytes(path), path)
+    for row in CARD_ROW.finditer(text):
+        if (n := found.get((row[1], row[2]), 0)) != int(row[3]):
+            raise Record(str(path), text.count("\n", 0, row.start()) + 1, {}).error(
+                row[1], f"{row[2]}: the card counts {row[3]}, the files hold {n}",
+                f"copy the files again ({last.file} ends in line {last.line} with {last.fields['qid']!r}), or count anew with policy_corpus.counts")
 
 
 def _lines(path: Path, fields: Mapping, key: tuple[str, ...]) -> list[Record]:

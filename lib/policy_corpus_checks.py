@@ -31,7 +31,8 @@ def check_versions(documents: Sequence[Record]) -> None:
             raise d.error("superseded_by", f"names {after!r}, which is no document here", "name a doc_id, or null")
         if by[after]["family"] != d.fields["family"]:
             raise d.error("superseded_by", f"names {after!r} of another family", "a version is superseded by one of its own family")
-        if ends is None or (date.fromisoformat(ends) + timedelta(1)).isoformat() != by[after]["effective_from"]:
+        last = date.max if ends is None else date.fromisoformat(ends)  # after the last day that there is no successor can begin
+        if last == date.max or (last + timedelta(1)).isoformat() != by[after]["effective_from"]:
             raise d.error("effective_to", f"is {ends}, but the successor begins on {by[after]['effective_from']}",
                           "let one end on the day before the other begins")
 
@@ -74,7 +75,8 @@ def check_questions(questions: Sequence[Record], judgements: Sequence[Record], d
                 raise j.error("grade", f"is {j.fields['grade']}, but the asker may not see {j.fields['doc_id']} that day", "give 0, or mend dates and rights")
         names = sorted({b for j in mine for b in j.fields["bundles"]})
         if not names:
-            raise q.error("qid", f"{q.fields['qid']!r} has no bundle", "judge at least one passage as part of a bundle")
+            raise q.error("qid", f"{q.fields['qid']!r} has no bundle",
+                          "judge at least one passage as part of a bundle; lines of judgements may be lost")
         for name in names:
             _check_bundle(q, name, [j for j in mine if name in j.fields["bundles"]], unfit, texts)
         if q.fields["question_type"] == "yesno" and q.fields["answers"] not in (["yes"], ["no"]):
@@ -89,7 +91,8 @@ def _check_bundle(q: Record, name: str, parts: Sequence[Record], unfit: set[str]
         raise q.error("qid", f"bundle {name} has {len(parts)} passages", f"let {PLACES} do")
     roles = {j.fields["role"] for j in parts}
     if roles != set(q.fields["roles"]):
-        raise q.error("roles", f"are {sorted(q.fields['roles'])}, but bundle {name} fills {sorted(roles)}", "add or drop a passage or a role")
+        raise q.error("roles", f"are {sorted(q.fields['roles'])}, but bundle {name} fills {sorted(roles)} for {q.fields['qid']!r}",
+                      "add or drop a passage or a role; a line of judgements may be lost")
     if q.fields["question_type"] == "span":
         words = [s for j in parts for s in texts[j.fields["doc_id"], j.fields["section_id"]][j.fields["sentences"][0]:j.fields["sentences"][1] + 1]]
         if not any(a.lower() in s.lower() for a in q.fields["answers"] for s in words):

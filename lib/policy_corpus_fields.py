@@ -27,6 +27,18 @@ def text(value: object) -> str | None:
     return None if one_text(value, "text") else "is empty"
 
 
+def identifier(value: object) -> str | None:
+    """An id of a document or section: a text without ``#``, which parts the two where they stand together, and without white space at its ends.
+
+    >>> identifier("hr-14-v1"), identifier("a#b"), identifier(" a")
+    (None, "is 'a#b', an id with '#'", "is ' a', an id with white space at an end")
+    """
+    if said := text(value):
+        return said
+    wrong = "'#'" if "#" in value else "white space at an end" if value != value.strip() else None
+    return f"is {value[:40]!r}, an id with {wrong}" if wrong else None
+
+
 def day(value: object) -> str | None:
     """
     >>> day("2026-02-30")
@@ -91,9 +103,9 @@ def sections(value: object) -> str | None:
     return f"holds section_id {max(ids, key=ids.count)!r} twice" if len(set(ids)) < len(ids) else None
 
 
-SECTION: dict[str, Check] = {"section_id": text, "heading": text, "kind": one_of(KINDS), "sentences": listed(text)}
+SECTION: dict[str, Check] = {"section_id": identifier, "heading": text, "kind": one_of(KINDS), "sentences": listed(text)}
 DOCUMENT: dict[str, Check] = {
-    "doc_id": text, "family": text, "identifier": text, "title": text, "source_type": one_of(SOURCES), "authority": whole, "effective_from": day,
+    "doc_id": identifier, "family": text, "identifier": text, "title": text, "source_type": one_of(SOURCES), "authority": whole, "effective_from": day,
     "effective_to": optional(day), "jurisdiction": text, "entitlement": text, "superseded_by": optional(text), "archived": truth, "sections": sections}
 QUESTION: dict[str, Check] = {
     "qid": text, "question": text, "slice": one_of(SLICES), "asked_on": day, "jurisdiction": text, "entitlement": text, "answers": listed(text),

@@ -66,5 +66,13 @@ def in_sample(values: pd.DataFrame, slices: pd.Series) -> pd.DataFrame:
 
 
 def along(ways: pd.DataFrame, values: pd.DataFrame) -> pd.Series:
-    """What each question gets on its ways: the mean of its arms' ``values``, weighted by the share of splits in which it goes them."""
-    return (ways * values.reindex(ways.index)[list(ways.columns)]).sum(axis=1)
+    """What each question gets on its ways: the mean of its arms' ``values``, weighted by the share of splits in which it goes them.
+
+    Missing where an arm that it goes has no value: what is undefined is no 0. An arm that it never goes does not matter.
+
+    >>> goes = pd.DataFrame({"plain": [0.5, 1.0], "rerank": [0.5, 0.0]}, index=["a", "b"])
+    >>> along(goes, pd.DataFrame({"plain": [1.0, 1.0], "rerank": [float("nan")] * 2}, index=["a", "b"])).tolist()
+    [nan, 1.0]
+    """
+    parts = ways * values.reindex(ways.index)[list(ways.columns)]
+    return parts.where(ways > 0, 0.0).sum(axis=1, skipna=False)

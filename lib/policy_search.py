@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from lib import policy_chunks, retrieval, text
 from lib import policy_filters as filters
-from lib import retrieval, text
 from lib.rerankers import Reranker, ask
 from lib.vectors import CACHE, embed, truncate
 from lib.whole import check_whole
@@ -39,10 +39,10 @@ class Index(NamedTuple):
 
 
 def index(chunks: pd.DataFrame, documents: pd.DataFrame, encoder: retrieval.Encoder, cache: Path | None = CACHE) -> Index:
-    """An index; raises ValueError without a chunk."""
+    """An index; raises ValueError without a chunk, or where two share an id."""
     if chunks.empty:
         raise ValueError("no chunk to search: the documents have no sections")
-    return Index(chunks.reset_index(drop=True), documents, retrieval.tie_breaks(chunks["text"].tolist()), encoder, cache)
+    return Index(policy_chunks.once(chunks).reset_index(drop=True), documents, retrieval.tie_breaks(chunks["text"].tolist()), encoder, cache)
 
 
 def scored(here: Index, queries: Sequence[str]) -> dict[str, np.ndarray]:
@@ -60,12 +60,21 @@ def hybrid(scores: Mapping[str, np.ndarray], at: int, inside: np.ndarray, ties: 
     return inside[retrieval.ordered(retrieval.reciprocal_rank_fusion(orders, len(inside)), ties[inside], depth)]
 
 
+def _asked(questions: pd.DataFrame) -> list[dict]:
+    """The questions one by one. Raises ValueError where qid or question is missing, or a qid comes twice: two askers may have other rights."""
+    if lacking := [c for c in ("qid", "question") if c not in questions]:
+        raise ValueError(f"questions must have the column {lacking[0]}, got {', '.join(map(str, questions.columns))}; add it")
+    if (twice := questions["qid"].duplicated()).any():
+        raise ValueError(f"qid {questions.loc[twice, 'qid'].iloc[0]!r} comes twice, so that one asker would get the other's list; give each question its own")
+    return questions.to_dict("records")
+
+
 def pools(here: Index, questions: pd.DataFrame, rules: Sequence[str] = filters.RULES, least_authority: int = 1, depth: int = POOL) -> dict[str, list[str]]:
     """qid -> its candidates, best first: chunks of documents that no rule refuses, filtered before any score."""
     check_whole("depth", depth, 1)
-    scores, ids = scored(here, questions["question"].tolist()), here.chunks["chunk_id"].to_numpy()
-    found = {}
-    for at, question in enumerate(questions.to_dict("records")):
+    rows = _asked(questions)
+    scores, ids, found = scored(here, [q["question"] for q in rows]), here.chunks["chunk_id"].to_numpy(), {}
+    for at, question in enumerate(rows):
         allowed = filters.admissible(here.documents, question, rules, least_authority)
         inside = np.flatnonzero(here.chunks["doc_id"].isin(allowed))
         found[question["qid"]] = ids[hybrid(scores, at, inside, here.ties, depth)].tolist()
@@ -93,13 +102,15 @@ def second_lists(here: Index, questions: pd.DataFrame, first: Mapping[str, Seque
                  depth: int = 10, kinds: Sequence[str] = BESIDE) -> dict[str, list[str]]:
     """qid -> what the second query finds among appendices, footnotes and tables (``kinds``), the same filters before it.
 
-    It needs chunks that know their section: windows have no kind, so there it finds nothing.
+    It needs chunks that know their section: windows have no kind, so there it finds nothing. Raises ValueError for a question without a ``first`` list.
     """
-    rows = here.documents.set_index("doc_id").to_dict("index")
-    named = {q: operative(first[q], here) for q in questions["qid"]}
-    asked = [structured_query(q["question"], rows[named[q["qid"]]] if named[q["qid"]] else {}) for q in questions.to_dict("records")]
-    scores, ids, found = scored(here, asked), here.chunks["chunk_id"].to_numpy(), {}
-    for at, question in enumerate(questions.to_dict("records")):
+    told, rows = _asked(questions), here.documents.set_index("doc_id").to_dict("index")
+    if lacking := [q["qid"] for q in told if q["qid"] not in first]:
+        raise ValueError(f"question {lacking[0]!r} has no first list; the second query needs what pools() found for it")
+    named = {q["qid"]: operative(first[q["qid"]], here) for q in told}
+    scores = scored(here, [structured_query(q["question"], rows[named[q["qid"]]] if named[q["qid"]] else {}) for q in told])
+    ids, found = here.chunks["chunk_id"].to_numpy(), {}
+    for at, question in enumerate(told):
         allowed = filters.admissible(here.documents, question, rules, least_authority)
         inside = np.flatnonzero(here.chunks["doc_id"].isin(allowed) & here.chunks["kind"].isin(kinds))
         found[question["qid"]] = ids[hybrid(scores, at, inside, here.ties, depth)].tolist()
@@ -130,6 +141,11 @@ def reranked(lists: Mapping[str, Sequence[str]], questions: pd.DataFrame, here: 
 
 
 def texts(lists: Mapping[str, Sequence[str]], questions: pd.DataFrame, here: Index, read: int = POOL) -> dict[str, tuple[str, list[str]]]:
-    """qid -> (the question, the texts of the first ``read`` of its list): what a reranker is asked."""
-    told, asked = dict(zip(here.chunks["chunk_id"], here.chunks["text"])), dict(zip(questions["qid"], questions["question"]))
+    """qid -> (the question, the texts of the first ``read`` of its list): what a reranker is asked.
+
+    Raises ValueError for a list of no question here, a chunk that is not in the index, or one id with two texts.
+    """
+    told, asked = dict(zip(policy_chunks.once(here.chunks)["chunk_id"], here.chunks["text"])), {q["qid"]: q["question"] for q in _asked(questions)}
+    if (strange := [q for q in lists if q not in asked]) or (strange := [c for chunks in lists.values() for c in chunks if c not in told]):
+        raise ValueError(f"{strange[0]!r} is neither a question nor a chunk here; give lists, questions and index of one search")
     return {q: (asked[q], [told[chunk] for chunk in chunks[:read]]) for q, chunks in lists.items()}

@@ -222,6 +222,13 @@ BAD = {
     "ends before it began": ({"documents": put(OLD, effective_to="2020-01-01")}, "2020-01-01 is before 2021-04-01"),
     "forbidden gold": ({"documents": put(NEW, entitlement="board")}, "the asker may not see hr-14-v3 that day"),
     "unacceptable gold": ({"questions": put(0, acceptable_sources=["minutes"])}, "field bundles: .* may not be shown for 'pa-id-01'"),
+    "no day after the last": ({"documents": put(OLD, effective_to="9999-12-31")}, "line 1, field effective_to: is 9999-12-31, but the successor begins on"),
+    "a # in a document": ({"documents": put(1, doc_id="a#b")}, "documents.jsonl, line 2, field doc_id: is 'a#b', an id with '#'; mend"),
+    "a # in a section": ({"documents": lambda rows: rows[2]["sections"][0].update(section_id="b#c")}, "line 3, field sections: .* is 'b#c', an id with '#'"),
+    "blank before an id": ({"documents": put(1, doc_id=" ab")}, "line 2, field doc_id: is ' ab', an id with white space at an end"),
+    "blank after a section": ({"documents": lambda rows: rows[2]["sections"][0].update(section_id="s1\t")}, "line 3, field sections: .*white space at an end"),
+    "a lost line of a bundle": ({"judgements": lambda rows: rows.pop(at(rows, qid="pa-ex-01", role="exception")) and None},
+                                r"but bundle A fills \['operative'\] for 'pa-ex-01'; .*may be lost"),
     "no bundle": ({"judgements": lambda rows: [r.update(label="topical", role=None, bundles=[], grade=0) for r in rows if r["qid"] == "pa-id-01"] and None},
                   "field qid: 'pa-id-01' has no bundle"),
     "role unfilled": ({"questions": put(0, roles=["operative", "exception"])}, r"field roles: are \['exception', 'operative'\], but bundle A fills"),
@@ -253,6 +260,23 @@ def test_a_bundle_of_five_passages_is_too_many(written):
 
     with pytest.raises(DataError, match="bundle A has 5 passages; let 4 do"):
         policy_corpus.read(written(judgements=five))
+
+
+@pytest.mark.parametrize("cut", [lambda rows: rows.pop(-1) and None, lambda rows: rows.pop(at(rows, label="topical")) and None,
+                                 lambda rows: [rows.remove(r) for r in rows[:] if r["qid"] == "pa-id-01" and "B" in r["bundles"]] and None],
+                         ids=["last line", "a topical one", "an alternative"])
+def test_files_that_lost_lines_which_nothing_else_misses_are_short_of_their_data_card(written, cut):
+    folder = written(judgements=cut)
+    policy_corpus.read(folder)  # without a card nobody can know
+    (folder / "README.md").write_text(CARD, encoding="utf-8")
+    kept = sum(1 for line in (folder / "judgements.jsonl").read_text(encoding="utf-8").split("\n") if line)
+    with pytest.raises(DataError, match=rf"README.md, line \d+, field judgements: all: the card counts {len(JUDGEMENTS)}, the files hold {kept}; .*'pa-"):
+        policy_corpus.read(folder)
+
+
+def test_a_card_without_counts_asks_for_nothing(written):
+    (folder := written()).joinpath("README.md").write_text("# Our papers\n", encoding="utf-8")
+    assert len(policy_corpus.read(folder).documents) == len(DOCUMENTS)
 
 
 def test_order_of_lines_changes_nothing(written):

@@ -127,6 +127,29 @@ def test_a_real_difference_is_found_and_each_slice_goes_its_way():
     assert same.equals(policy_routes.routed(values, slices, None, splits=10)[0])
 
 
+def test_what_is_undefined_on_a_way_stays_so_and_is_counted():
+    """Golden: b has no exception in any arm; c goes only the arm that has a value; the mean is over those that have one."""
+    ways = pd.DataFrame({"plain": [0.25, 0.5, 1.0], "rerank": [0.75, 0.5, 0.0]}, index=list("abc"))
+    values = pd.DataFrame({"rerank": [1.0, np.nan, np.nan], "plain": [0.0, np.nan, 1.0]}, index=list("abc"))
+    got = policy_routes.along(ways, values)
+    assert got.drop("b").to_dict() == {"a": 0.75, "c": 1.0} and np.isnan(got["b"]) and got.mean() == 0.875
+    assert policy_routes.along(ways, values.loc[["a"]]).notna().tolist() == [True, False, False]  # a question without a row has no value
+
+
+def test_routes_are_undefined_where_their_arms_are():
+    """A measure that only every other question has, and no recorded times: n and undefined of every route are those of an arm."""
+    found = outcomes(10, 3, identifier={"windows": 0.4, "lineage": 0.6}, exclusion={"windows": 0.2, "lineage": 0.9})
+    found = found.assign(coverage=found["complete"], scored=0, exception_shown=found["complete"].where(found["slice"] == "exclusion"))
+    asked = pd.DataFrame({"qid": found["qid"].unique(), "question": "What now?"})
+    table, _ = policy_study.routes(found, asked, None, splits=4, resamples=50)
+    whole = table[(table["slice"] == "all") & (table["minus"] == "none")].set_index(["name", "measure"])
+    for name in ("windows", "routed", "routed, in sample", "document 001's routes"):
+        assert whole.loc[(name, "exception_shown"), ["n", "undefined"]].tolist() == [10, 10]
+        assert whole.loc[(name, "milliseconds"), ["n", "undefined"]].tolist() == [0, 20]
+    best = found[(found["slice"] == "exclusion") & (found["arm"] == "lineage")]["complete"].mean()
+    assert whole.at[("routed, in sample", "exception_shown"), "estimate"] == pytest.approx(best)
+
+
 def test_equal_arms_go_the_cheaper_way_and_order_of_rows_means_nothing():
     found = outcomes(9, 2, x={"a": 0.5, "b": 0.5})
     found.loc[found["arm"] == "b", "complete"] = found.loc[found["arm"] == "a", "complete"].to_numpy()

@@ -1,4 +1,7 @@
 """The policy assistant's search: chunks that hold judged spans, filters that nothing gets past, the hybrid pool, the second query, the recorded pairs."""
+import io
+from datetime import date, datetime
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -71,6 +74,21 @@ def test_a_cut_that_is_none(settings_, said):
         policy_chunks.chunks(CORPUS.documents, **settings_)
 
 
+def test_two_chunks_of_one_id_are_refused_before_anything_is_searched():
+    """Document a, section b#c, and document a#b, section c: their chunks would share an id, and with it the texts."""
+    plain = {"title": "Leave", "identifier": "L", "effective_from": "2020-01-01"}
+    parts = {"heading": "Days", "kind": "body", "sentences": ["Ten days."]}
+    alike = pd.DataFrame([{"doc_id": doc, **plain, "sections": [{"section_id": part, **parts}]} for doc, part in (("a", "b#c"), ("a#b", "c"))])
+    with pytest.raises(ValueError, match="chunk 'a#b#c.0' comes of the documents 'a', 'a#b': .*; give each"):
+        policy_chunks.chunks(alike)
+    for how in policy_chunks.STEPS:
+        with pytest.raises(ValueError, match="chunk id may come once"):
+            policy_chunks.chunks(pd.concat([CORPUS.documents, CORPUS.documents.iloc[:1]]), how)
+    cut = policy_chunks.chunks(CORPUS.documents)
+    with pytest.raises(ValueError, match="chunk id may come once"):
+        policy_search.index(pd.concat([cut, cut.iloc[3:4]]), CORPUS.documents, Words(), None)
+
+
 # ---- filters
 
 
@@ -120,6 +138,157 @@ def test_nothing_that_a_filter_refuses_is_ever_shown(rules, least, seed, places)
             assert not {of[c] for c in arm.found[q["qid"]]} & refused, name
             any_order = draw.permutation(list(of)).tolist()
             assert not {of[c] for c in policy_filters.shown(any_order, of, set(DOCS.index) - refused, places)} & refused
+
+
+class Wild:
+    """A random corpus with its plain truth (names: a set or None, days: a date or None), and the same as a table in which each value wears a random form."""
+
+    NAMES = (list, tuple, set, frozenset, np.array, pd.Series, pd.Index, pd.array, lambda names: names[0] if len(names) == 1 else names)
+    DAYS = (date.isoformat, lambda d: d, pd.Timestamp, np.datetime64, lambda d: datetime(d.year, d.month, d.day, 13, 30))
+    MISSING = (None, float("nan"), pd.NA, pd.NaT, "", " ")
+
+    def __init__(self, seed, stored):
+        self.draw, self.stored = np.random.default_rng(seed), stored
+        days = [date(2020, 1, 1), date(2020, 12, 31), date(2021, 1, 1), date(2022, 6, 30)]
+        n = int(self.draw.integers(1, 7))
+        self.documents = [{"doc_id": f"d{i}", "source_type": self.one(["policy"] * 6 + ["faq", None]), "authority": self.one([0, 1, 2, 3, 3, 3, None]),
+                           "effective_from": self.one([days[0]] * 5 + [*days, None]), "effective_to": self.one([*days, *[None] * 6]),
+                           "jurisdiction": self.some("all", "north", "south"), "entitlement": self.some("all", "staff", "board"),
+                           "superseded_by": self.one([None] * 9 + [f"d{j}" for j in range(n + 1)]), "archived": self.one([False] * 8 + [True, None])}
+                          for i in range(n)]
+        self.questions = [{"qid": f"q{i}", "asked_on": self.one(days), "jurisdiction": self.some("north", "south", "all"),
+                           "entitlement": self.some("staff", "board"), "acceptable_sources": self.some("policy", "faq") or {"policy"}} for i in range(3)]
+        told = [[{"section_id": f"s{j}", "heading": f"Rest{i}", "kind": kind, "sentences": [f"Clerk{i} rests{i}.", f"May{i} ends{i}."]}
+                 for j, kind in enumerate(("body", "footnote"))] for i in range(n)]
+        more = [{"identifier": f"L{i}", "title": f"Leave{i}", "sections": parts} for i, parts in enumerate(told)]
+        self.table, self.asked = self.worn(self.documents, more), self.worn(self.questions, [{"question": f"May clerk{i} rest?"} for i in range(3)])
+
+    def one(self, values):
+        return values[self.draw.integers(len(values))]
+
+    def some(self, *names):
+        return {n for n in names if self.draw.random() < 0.6} or None
+
+    def wears(self, value):
+        if value is None:
+            return None if self.stored else self.one(self.MISSING)
+        if isinstance(value, set):
+            return sorted(value) if self.stored else self.one(self.NAMES)(sorted(value))
+        return value if self.stored or not isinstance(value, date) else self.one(self.DAYS)(value)
+
+    def worn(self, rows, more):
+        made = pd.DataFrame([{c: self.wears(v) for c, v in row.items()} | also for row, also in zip(rows, more)])
+        if self.stored:
+            made.to_parquet(file := io.BytesIO())
+            made = pd.read_parquet(file)
+        return made
+
+    def plainly(self, q, least):
+        """The rules once more, each a sentence: what may be shown, by the plain truth alone."""
+        starts, day = {None: date.max} | {d["doc_id"]: d["effective_from"] for d in self.documents}, q["asked_on"]
+        return {d["doc_id"] for d in self.documents
+                if d["source_type"] in q["acceptable_sources"] and d["authority"] is not None and d["authority"] >= least
+                and d["effective_from"] is not None and d["effective_from"] <= day and (d["effective_to"] is None or day <= d["effective_to"])
+                and all(d[f] is not None and ("all" in d[f] or d[f] & (q[f] or set())) for f in ("jurisdiction", "entitlement"))
+                and (starts.get(d["superseded_by"]) or date.min) > day and d["archived"] is False}
+
+
+@pytest.mark.parametrize("stored", [False, True], ids=["in memory", "after parquet"])
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10**6), least=st.integers(0, 3), how=st.sampled_from(policy_chunks.STEPS))
+def test_however_a_table_keeps_its_values_what_a_plain_rule_refuses_gets_nowhere(stored, seed, least, how):
+    wild = Wild(seed, stored)
+    here = policy_search.index(policy_chunks.chunks(wild.table, how, 5, 2), wild.table, Words(), None)
+    first = policy_search.pools(here, wild.asked, least_authority=least)
+    second = policy_search.second_lists(here, wild.asked, first, least_authority=least)
+    both = {q: policy_search.reserved(first[q], second[q]) for q in first}
+    read = policy_search.texts(both, wild.asked, here)
+    shuffled = Pointwise("any", lambda pairs: wild.draw.normal(size=len(pairs)).tolist(), lambda pairs: [1] * len(pairs))
+    after = policy_search.reranked(both, wild.asked, here, shuffled)
+    for truth, q in zip(wild.questions, wild.asked.to_dict("records")):
+        allowed, qid = wild.plainly(truth, least), q["qid"]
+        assert policy_filters.admissible(wild.table, q, least_authority=least) == allowed
+        inside = here.chunks[here.chunks["doc_id"].isin(allowed)]
+        assert set(first[qid]) == set(inside["chunk_id"]) >= set(both[qid]) == set(after[qid])
+        assert sorted(read[qid][1]) == sorted(inside["text"])
+        order = wild.draw.permutation(here.chunks["chunk_id"]).tolist()
+        assert policy_filters.shown(order, here.document_of, policy_filters.admissible(wild.table, q, least_authority=least), 99) == [
+            c for c in order if here.document_of[c] in allowed]
+
+
+def test_the_wild_corpora_have_both_what_may_be_shown_and_what_may_not():
+    """Else the test above could not fail: half of a hundred corpora have an admissible document, and each rule is the only one to refuse somewhere."""
+    told = [Wild(seed, False) for seed in range(100)]
+    assert np.mean([any(w.plainly(q, 0) for q in w.questions) for w in told]) > 0.5
+    alone = pd.concat([policy_filters.counted(w.table, w.asked, least_authority=2) for w in told]).groupby("rule")["alone"].sum()
+    assert (alone > 0).all()
+
+
+UNREAD = {"entitlement": [7, True, {"staff": 1}, b"staff", ["staff", None], ["staff", ""], np.array([["staff"]])], "jurisdiction": [3.5, [1]],
+          "effective_from": ["1/1/2999", "2026-9-1", "20260901", 20260901, "2026-02-30"], "effective_to": ["31/12/2020", "2020-12-31 00:00", True],
+          "authority": ["3", True, float("inf"), [3]], "archived": ["false", "yes", 0, 1.0], "superseded_by": [4, ["lv-1-v2"]], "source_type": [1, ["policy"]],
+          "doc_id": [None, float("nan"), " ", 7]}
+UNASKED = {"asked_on": [None, float("nan"), pd.NaT, "", "01/31/2026", "2026-9-1", 2026], "entitlement": [7, ["staff", 1]], "jurisdiction": [{"North": 1}],
+           "acceptable_sources": [None, [], "", 1, np.array([]), [None]]}
+
+
+def values_of(fields):
+    return [pytest.param(field, value, id=f"{field} {value!r}") for field, values in fields.items() for value in values]
+
+
+@pytest.mark.parametrize("field, value", values_of(UNREAD))
+def test_a_document_that_cannot_be_read_is_one_clear_error_under_every_rule(field, value):
+    rows = CORPUS.documents.astype(object).to_dict("records")
+    rows[1][field] = value
+    whose = "document in row 1" if field == "doc_id" else "document 'lv-1-v2'"
+    for rules in (policy_filters.RULES, (), ["archived"]):
+        with pytest.raises(ValueError) as error:
+            policy_filters.admissible(pd.DataFrame(rows), asked(), rules)
+        assert str(error.value).startswith(f"{whose}, field {field}: got ") and "expected" in str(error.value) and "; mend" in str(error.value)
+
+
+@pytest.mark.parametrize("field, value", values_of(UNASKED))
+def test_a_question_that_cannot_be_read_is_one_clear_error(field, value):
+    with pytest.raises(ValueError, match=rf"^question 'q1', field {field}: got .*, expected .*; mend"):
+        policy_filters.admissible(CORPUS.documents, asked(**{field: value}))
+    with pytest.raises(ValueError, match=rf"^question 'q1', field {field}: is missing; "):
+        policy_filters.counted(CORPUS.documents, CORPUS.questions.drop(columns=field))
+
+
+def test_documents_without_a_column_twice_the_same_or_none_at_all():
+    for column in policy_filters.DOCUMENT:
+        with pytest.raises(ValueError, match=f"must have one column {column}, got .*; add it"):
+            policy_filters.admissible(CORPUS.documents.drop(columns=column), asked(), ())
+    with pytest.raises(ValueError, match="document 'min-3' comes 2 times; give each"):
+        policy_filters.admissible(pd.concat([CORPUS.documents, CORPUS.documents.assign(archived=False).iloc[[4]]]), asked())
+    assert policy_filters.admissible(CORPUS.documents.iloc[:0], asked()) == set()
+    assert policy_filters.counted(CORPUS.documents.iloc[:0], CORPUS.questions)["documents"].eq(0).all()
+    assert policy_filters.counted(CORPUS.documents, CORPUS.questions.iloc[:0]).empty
+
+
+def test_days_at_the_edge_hold():
+    """The first and the last day count, however the day is kept."""
+    for day in ("2023-12-31", date(2023, 12, 31), pd.Timestamp("2023-12-31 23:59"), pd.Timestamp("2023-12-31", tz="Asia/Tokyo"), np.datetime64("2023-12-31")):
+        found = policy_filters.admissible(CORPUS.documents, asked(asked_on=day))
+        assert "lv-1-v1" in found and "lv-1-v2" not in found
+    assert "lv-1-v2" in policy_filters.admissible(CORPUS.documents, asked(asked_on=pd.Timestamp("2024-01-01")))
+
+
+def test_rules_may_be_any_list_and_count_once():
+    told = policy_filters.counted(CORPUS.documents, CORPUS.questions, ["archived"])
+    pd.testing.assert_frame_equal(policy_filters.counted(CORPUS.documents, CORPUS.questions, ["archived", "archived"]), told)
+    every = policy_filters.admissible(CORPUS.documents, asked())
+    assert policy_filters.admissible(CORPUS.documents, asked(), (r for r in policy_filters.RULES)) == every < set(DOCS.index)
+    for rules in (None, 7, "archived", [None], [["archived"]]):
+        with pytest.raises(ValueError, match="filters are a list"):
+            policy_filters.admissible(CORPUS.documents, asked(), rules)
+
+
+def test_the_last_gate_takes_ids_and_nothing_that_only_looks_like_them():
+    for allowed in ("abc", pd.Series([False], index=["a"]), {"a": False}, None):
+        with pytest.raises(ValueError, match="allowed is a set or list of doc_id, got"):
+            policy_filters.shown(["a#1"], {"a#1": "a"}, allowed)
+    assert policy_filters.shown(["b#1"], {"a#1": "a"}, {"a", None}) == []
 
 
 def test_what_is_no_filter():
@@ -198,6 +367,20 @@ def test_what_is_recorded_is_what_is_asked():
     policy_superseded.lists(CORPUS, INDEXES["windows"], told, how)
     assert record_policy.pairs(CORPUS, Words(), how._replace(read=4 - record_policy.MARGIN), None) == sorted(told.pairs)
     assert set(record_policy.pairs(CORPUS, Words(), how, None)) > told.pairs
+
+
+def test_questions_and_lists_that_do_not_fit_are_one_clear_error():
+    here, twice = INDEXES["lineage"], pd.concat([CORPUS.questions, CORPUS.questions.iloc[2:3].assign(entitlement="council")])
+    for call in (lambda: policy_search.pools(here, twice), lambda: policy_search.second_lists(here, twice, {}), lambda: policy_search.texts({}, twice, here)):
+        with pytest.raises(ValueError, match="qid 'q3' comes twice, .*; give each question its own"):
+            call()
+    with pytest.raises(ValueError, match="must have the column question, got"):
+        policy_search.pools(here, CORPUS.questions.drop(columns="question"))
+    with pytest.raises(ValueError, match="question 'q1' has no first list"):
+        policy_search.second_lists(here, CORPUS.questions, {})
+    for lists in ({"q99": []}, {"q1": ["q99"]}):
+        with pytest.raises(ValueError, match="'q99' is neither a question nor a chunk here"):
+            policy_search.reranked(lists, CORPUS.questions, here, Told())
 
 
 # ---- versions not in force
