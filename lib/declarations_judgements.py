@@ -21,7 +21,7 @@ JUDGEMENTS: dict[str, dict] = {
             "assessor": ("str", "who judged"),
             "label": ("str", "supportive, bundle, topical, contradictory or uncertain"),
             "grade": ("int?", "0 to 3; missing where uncertain, which is not 0"),
-            "role": ("str?", "evidence role; missing for what is no evidence"),
+            "role": ("str?", "evidence roles, '; ' between several; missing for what is no evidence"),
             "bundles": ("list", "admissible sets of evidence it belongs to"),
             "spans": ("list", "judged sentences, [first, last] from 0"),
             "date": ("str", "day of the judgement"),

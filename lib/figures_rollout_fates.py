@@ -8,18 +8,22 @@ import pandas as pd
 from lib import chart_words as words
 from lib import wording
 from lib.charts import INK, MUTED, PAPER, PERCENT, NothingToDraw, ready
+from lib.figures import note
 from lib.rollout_fates import DEMOTED, FILTERED, LOW, NEVER, PROMOTED, SHOWN, VISIBLE
 
-FILLS = {SHOWN: "#0B3C6F", PROMOTED: "#5C86B5", DEMOTED: "#CF5A12", LOW: "#EDBF9C", FILTERED: "#B9BEC4", NEVER: "#F1F2F4"}
+FILLS = {SHOWN: "#0B3C6F", PROMOTED: "#A9C4E4", DEMOTED: "#C2500D", LOW: "#EDBF9C", FILTERED: "#B9BEC4", NEVER: "#F1F2F4"}
+SIGNS = {PROMOTED: "+", DEMOTED: "−"}  # before their numbers: told apart without any colour
+MOST = 5  # slices drawn beside all: those with most questions
 SLICE, SIDE, BAR = 62.0, 25.0, 15.0  # pixels: a slice, from its bar before to that after, a bar
 
 
 def passage_fates(shares: pd.DataFrame, tier: str | None = None) -> alt.LayerChart:
     """Two bars a slice, before and after: the share of gold passages with each fate; the black mark is the share seen, with its 95 % interval.
 
-    ``shares``: `rollout_fates.shares` of both sides. Raises NothingToDraw without a passage.
+    ``shares``: `rollout_fates.shares` of both sides. Of each data set ``all`` and the ``MOST`` slices with most questions; the subtitle counts the others.
+    Raises NothingToDraw without a passage.
     """
-    rows = shares[shares["n"] > 0]
+    rows, left_out = largest(shares[shares["n"] > 0])
     if rows.empty:
         raise NothingToDraw("passage_fates: no question has a gold passage")
     keys = list(dict.fromkeys(zip(rows["dataset"], rows["slice"])))
@@ -30,7 +34,7 @@ def passage_fates(shares: pd.DataFrame, tier: str | None = None) -> alt.LayerCha
     end = parts.groupby("y")["estimate"].cumsum()
     parts = parts.assign(left=end - parts["estimate"], right=end, bottom=parts["y"] + BAR, middle=end - parts["estimate"] / 2, centre=parts["y"] + BAR / 2,
                          fill=parts["fate"].map(FILLS), ink=[PAPER if f in (SHOWN, DEMOTED) else INK for f in parts["fate"]],
-                         label=[str(p) if share > 0.034 else "" for p, share in zip(parts["passages"], parts["estimate"])])
+                         label=[SIGNS.get(f, "") + str(p) if share > 0.034 else "" for f, p, share in zip(parts["fate"], parts["passages"], parts["estimate"])])
     seen = rows[rows["fate"] == VISIBLE].assign(centre=lambda d: d["y"] + BAR + 4)
     seen[["ci_low", "ci_high"]] = seen[["ci_low", "ci_high"]].apply(lambda c: c.fillna(seen["estimate"]))
     height = SLICE * len(keys)
@@ -48,17 +52,41 @@ def passage_fates(shares: pd.DataFrame, tier: str | None = None) -> alt.LayerCha
     when = alt.Chart(rows.drop_duplicates("y").assign(centre=lambda d: d["y"] + BAR / 2)[["when", "centre"]]).mark_text(
         align="right", dx=-8, fontSize=9.5, color=MUTED).encode(x=alt.value(0), y=y("centre"), text="when:N")
     there = [f for f in FILLS if parts.loc[parts["fate"] == f, "passages"].sum()]
-    places = [sum(9.0 + 6.3 * len(f) + 22 for f in there[:i]) for i in range(len(there))]
-    boxes = {"px": places, "to": [p + 10 for p in places], "text": [p + 14 for p in places], "fate": there, "fill": [FILLS[f] for f in there]}
+    said = [f"{f} ({SIGNS[f]})" if f in SIGNS else f for f in there]
+    places = [sum(9.0 + 6.3 * len(f) + 22 for f in said[:i]) for i in range(len(said))]
+    boxes = {"px": places, "to": [p + 10 for p in places], "text": [p + 14 for p in places], "fate": said, "fill": [FILLS[f] for f in there]}
     legend = alt.Chart(pd.DataFrame(boxes))
     across = lambda field: alt.X(f"{field}:Q", axis=None, scale=alt.Scale(domain=[0, 560], nice=False))
     fill = alt.Fill("fill:N", scale=None)
     key = [legend.mark_rect(stroke=MUTED, strokeWidth=0.5).encode(x=across("px"), x2="to:Q", y=alt.value(0), y2=alt.value(10), fill=fill),
            legend.mark_text(align="left", baseline="middle", fontSize=10.5, color=MUTED).encode(x=across("text"), y=alt.value(5), text="fate:N")]
     title = words.headed(fates_finding(shares), f"{words.tier_of(shares, tier)} · {words.counted(seen['n'])} a slice",
-                         f"Mark under a bar: share seen (shown or promoted), 95{words.GAP}% interval over questions", width=700)
+                         f"Mark under a bar: share seen (shown or promoted), 95{words.GAP}% interval over questions",
+                         f"Slices with fewer questions, not drawn: {left_out} (table release_fates)" if left_out else "", width=700)
     picture = alt.layer(bars, inside, rule, dot, left, when).properties(width=540, height=height + 8)
     return alt.vconcat(alt.layer(*key).properties(width=560, height=12), picture, spacing=4).properties(title=title)
+
+
+def fates_or_note(shares: pd.DataFrame, tier: str | None = None, why: str = "") -> alt.TopLevelMixin:
+    """`passage_fates`, or a note (``why``: in words) where there is nothing to draw."""
+    try:
+        return passage_fates(shares, tier)
+    except NothingToDraw:
+        return note(f"passage fates: not drawn, since {why or 'no question has a gold passage'}")
+
+
+def largest(shares: pd.DataFrame, most: int = MOST) -> tuple[pd.DataFrame, int]:
+    """(the rows of ``all`` and of each data set's ``most`` slices with most questions, how many slices are left out); equal ones by name.
+
+    >>> table = pd.DataFrame({"dataset": "d", "slice": ["all", "a", "b", "c"], "n": [9, 2, 4, 3]})
+    >>> largest(table, 2)[0]["slice"].tolist(), largest(table, 2)[1]
+    (['all', 'b', 'c'], 1)
+    """
+    sizes = shares[shares["slice"] != "all"].groupby(["dataset", "slice"])["n"].max().reset_index()
+    sizes = sizes.sort_values(["dataset", "n", "slice"], ascending=[True, False, True])
+    out = sizes[sizes.groupby("dataset").cumcount() >= most]
+    left = set(zip(out["dataset"], out["slice"]))
+    return shares[[key not in left for key in zip(shares["dataset"], shares["slice"])]], len(left)
 
 
 def fates_finding(shares: pd.DataFrame) -> str:

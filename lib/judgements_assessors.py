@@ -71,7 +71,7 @@ def relabelled(judged: pd.DataFrame, labels: pd.Series, assessor: str) -> pd.Dat
     same = (labels == judged["label"]).to_numpy()
     evidence = labels.isin(EVIDENCE).to_numpy()
     grades = judged["grade"].astype("Int64").where(same, labels.map(GRADE).astype("Int64"))
-    kept = [list(b) if e else [] for b, e in zip(judged["bundles"], evidence)]
+    kept = [list(b) if e or label == "uncertain" else [] for b, e, label in zip(judged["bundles"], evidence, labels)]
     return judged.assign(label=labels, grade=grades.mask(labels == "uncertain"), role=judged["role"].where(evidence), bundles=kept, assessor=assessor)
 
 

@@ -20,6 +20,7 @@ from lib.whole import is_whole
 SCHEMA = "judgement-record/1"
 LABELS = ("supportive", "bundle", "topical", "contradictory", "uncertain")
 EVIDENCE = ("supportive", "bundle")  # labels of passages that help to establish the claim: alone, or only together with others
+BETWEEN = "; "  # between the roles of one passage, in tables
 HIGHEST = 3  # grades run from 0 to this
 GRADES = {"supportive": (1, HIGHEST), "bundle": (1, HIGHEST), "topical": (0, 1), "contradictory": (0, 0)}  # a neighbouring topic is no evidence
 
@@ -63,7 +64,13 @@ class Judgement(NamedTuple):
 
 def read(path: str | Path) -> list[Judgement]:
     """All records of a file (.jsonl or .json, plain or .gz); DataError names file, line, field and mend."""
-    made = [judgement(record) for record in records.read_records(path)]
+    try:
+        given = records.read_records(path)
+    except DataError as error:
+        if "no valid JSON" not in str(error):
+            raise
+        raise DataError(f"{error}. A record file holds one line a record: a record that is spread over lines, or shares one, cannot be read") from error
+    made = [judgement(record) for record in given]
     seen: dict[str, int] = {}
     for line, one in enumerate(made, 1):
         if one.qid in seen:
@@ -81,7 +88,9 @@ def judgement(record: Record) -> Judgement:
     roles = fields.get("roles")
     if not isinstance(roles, dict) or not all(is_whole(n) and n > 0 for n in roles.values()):
         raise record.error("roles", f"is {str(roles)[:60]}", 'give an object of roles and counts, such as {"policy": 1, "exception": 1}')
-    asked = {identifier(role, f"{_at(record)} roles"): int(n) for role, n in roles.items()}
+    asked = {_role(identifier(role, f"{_at(record)} roles"), record, "roles"): int(n) for role, n in roles.items()}
+    if len(asked) < len(roles):
+        raise record.error("roles", f"{list(roles)} names one role twice", "name each once; white space at the ends does not tell two apart")
     given = fields.get("candidates")
     if not isinstance(given, list):
         raise record.error("candidates", f"is {type(given).__name__}", "give a list, empty where nothing was judged")
@@ -111,6 +120,12 @@ def _known(record: Record, fields: Mapping, names: tuple[str, ...], where: str) 
         raise record.error(f"{where}{(strange or lost)[0]}", said, f"the fields are {', '.join(names)}; write null or [] where there is nothing to say")
 
 
+def _role(role: str | None, record: Record, field: str) -> str | None:
+    if role is not None and BETWEEN.strip() in role:
+        raise record.error(field, f"holds the role {role!r}", f"name it without {BETWEEN.strip()!r}, which stands between the roles of one passage")
+    return role
+
+
 def _texts(record: Record, name: str) -> tuple[str, ...]:
     value = record.fields.get(name, [])
     if not isinstance(value, list):
@@ -138,7 +153,7 @@ def _candidate(record: Record, n: int, given: object, roles: Mapping[str, int]) 
         raise record.error(
             f"{where}bundles", f"is {bundles!r} under label {label!r}", "give a list of bundle names; a passage labelled bundle belongs to one at least"
         )
-    role = one_text(role, f"{place}role")
+    role = _role(one_text(role, f"{place}role"), record, f"{where}role")
     if label in EVIDENCE and role is not None and role not in roles:
         raise record.error(f"{where}role", f"is {role!r}", f"the record asks for {', '.join(roles) or 'no role'}; name one of these, or add it to roles")
     if span is not None and not (isinstance(span, list) and len(span) == 2 and all(map(is_whole, span)) and 0 <= span[0] <= span[1]):

@@ -51,7 +51,7 @@ def frame(rankings: pd.DataFrame, judgements: pd.DataFrame, depth: int, membersh
     edges = [*bands, depth + 1]
     spans = [f"ranks {a} to {min(b - 1, depth)}" for a, b in zip(edges, edges[1:])]
     left["band"] = [spans[np.searchsorted(bands, r, side="right") - 1] for r in left["rank"]]
-    left["stratum"] = left["slice"] + " · " + left["band"]
+    left["stratum"] = [f"{name} · {band}" for name, band in zip(left["slice"], left["band"])]
     return left.sort_values(KEY, ignore_index=True)
 
 

@@ -22,6 +22,7 @@ from lib.bootstrap import RESAMPLES
 from lib.judgements_assessors import ASSESSORS
 from lib.judgements_policy import DATASET, RECORDED
 from lib.judgements_records import Judgement
+from lib.judgements_tables import typed
 from lib.policy_corpus import PolicyCorpus
 from lib.ranking import QUESTION
 from lib.retrieval import Encoder
@@ -61,7 +62,8 @@ def hiding(
 ) -> dict[str, pd.DataFrame]:
     """Judge the top of an old list only, audit a new one, of any judged lists: judgement_unjudged, _pooling, _reversals and _audit.
 
-    ``rankings`` of one scope hold ``read.ranker`` and ``new``; ``judged``: dataset, qid, doc_id, grade; ``depths``: how deep the old list was read.
+    ``rankings`` of one scope hold ``read.ranker`` and ``new``; ``judged``: dataset, qid, doc_id, grade; ``depths``: how deep the old list was read. Without gold the tables have
+    no row.
     """
     judged = judged.drop_duplicates([*QUESTION, "doc_id"])
     pair = rankings[rankings["ranker"].isin([read.ranker, new])]
@@ -70,12 +72,13 @@ def hiding(
         judgements_hidden.hidden_rows(pair, judged, read.ranker, read.depth, read.cutoff, read.pool),
         judgements_hidden.hidden_rows(pair, judged, cutoff=read.cutoff, depth=read.pool),
     ]
-    return {
+    made = {
         "judgement_unjudged": judgements_hidden.hidden_table(seen, tier, membership, resamples, seed),
         "judgement_pooling": judgements_pooling.bias(both, tier, resamples, seed),
         "judgement_reversals": judgements_pooling.reversals(both, new, read.ranker, tier, resamples, seed),
         "judgement_audit": judgements_sample_table.audit_table(pair, judged, read.ranker, read.depth, tier, membership=membership, seed=seed),
     }
+    return {name: typed(table, name) for name, table in made.items()}
 
 
 def study(

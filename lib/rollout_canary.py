@@ -82,7 +82,8 @@ def watched(changes: pd.DataFrame, membership: pd.DataFrame, how: Canary) -> pd.
 
     ``changes``: dataset, qid, change (new - old of the measure, in [-1, 1]) in order of arrival; missing values are left out. Stops when the capital bet
     against "the mean loss is ``harm`` at most" reaches what is needed, promotes when the one against "there is no mean gain" does; stopping comes first, and
-    what a slice has once said it keeps. ``alpha`` is shared out over the slices; ``all`` has a whole one.
+    what a slice has once said it keeps. ``all`` has a whole ``alpha``, and a second one is shared out over the data set's slices: a harmless reranker (a mean
+    loss of at most ``harm``, in all and in each slice) is stopped anywhere with chance 2 alpha at most (Ville's inequality and the union bound).
     """
     rows = changes.dropna(subset=["change"]).reset_index(drop=True)
     member = membership[[*KEY, "slice"]].drop_duplicates()

@@ -9,7 +9,7 @@ from typing import Any
 
 from lib.records import DataError
 from lib.rollout_replay import SCHEMA, Replay, check_record
-from lib.rollout_units import digest
+from lib.rollout_units import digest, json_once
 from lib.tables import write_atomically
 
 KIND = "replay"
@@ -53,9 +53,9 @@ def read_replays(path: Path) -> list[Replay]:
 
 def _line(line: str, path: Path, at: int) -> Any:
     try:
-        return json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{path.name}, line {at}: no valid JSON ({error}); {GOOD}") from error
+        return json_once(line)
+    except ValueError as error:
+        raise DataError(f"{path.name}, line {at}: no valid JSON record ({error}); {GOOD}") from error
 
 
 def differing(a: Sequence[Replay], b: Sequence[Replay]) -> list[tuple[str, str]]:

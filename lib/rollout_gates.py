@@ -33,17 +33,24 @@ def release_gates(rows: pd.DataFrame, parameters: Parameters, latency: pd.DataFr
     """``COLUMNS``: a row a slice and gate; ``rows`` from `rollout_rows.question_rows`.
 
     ``latency``: seconds, one row a measured request (with a column slice where slices differ); ``downstream``: dataset, qid, metric, baseline, reranked
-    (shares in [0, 1]). Without them those gates cannot tell. low and high: one-sided bounds, each of level alpha. events: questions (requests) that count
-    against the gate, where it is a share. least: fewest questions that could pass, if none of them did; needed: with which the gate would be told in 8 of
-    10 cases, if the truth were what was seen (missing where it is told, or where no number would do).
+    (shares in [0, 1]). Without them those gates cannot tell. A request without a time (a timeout, a failure) counts as late.
+
+    low and high: one-sided bounds, each of level alpha. events: questions (requests) that count against the gate, where it is a share. least: fewest
+    questions that could pass, if none of them did; needed: with which the gate would be told in 8 of 10 cases, if the truth were what was seen (missing where
+    it is told, or where no number would do). Raises ValueError for a question that stands twice in a slice or with two outcomes (it would count twice), a
+    metric that ``downstream`` lacks, and seconds that are no time.
     """
+    if (twice := rows.duplicated(["dataset", "qid", "slice"])).any():
+        raise ValueError(f"question {rows.loc[twice, 'qid'].iloc[0]!r} stands twice in a slice ({int(twice.sum())} such rows in all): it would count twice; "
+                         "give each question one row a slice")
+    effects, latency = _effects(downstream, parameters.metric), _seconds(latency)
     counted = max(1, rows.loc[rows["slice"] != EVERY, ["dataset", "slice"]].drop_duplicates().shape[0])
     alpha = parameters.alpha / (counted if parameters.family == "release" else 1)
     out = []
     for (dataset, name), part in of_slice(rows):
         asked = parameters.of(name)
-        effects = _downstream(downstream, part, parameters.metric)
-        made = _of_slice(part, asked, alpha, _latency(latency, name), effects, parameters.least_questions, resamples, seed)
+        changes = part[["dataset", "qid"]].merge(effects, on=["dataset", "qid"], how="left")
+        made = _of_slice(part, asked, alpha, _latency(latency, name), changes, parameters.least_questions, resamples, seed)
         out += [(dataset, name, gate, asked.consequence, asked.thresholds[gate], *made[gate]) for gate in GATES]
     return pd.DataFrame(out, columns=COLUMNS)
 
@@ -101,8 +108,9 @@ def _slowest(seconds: np.ndarray, budget: float, alpha: float) -> tuple:
         return math.nan, math.nan, math.nan, OPEN, math.nan, 0, 0, least, math.nan
     at = np.sort(seconds)
     high, low = int(distributions.binom.ppf(1 - alpha, n, QUANTILE)), int(distributions.binom.ppf(alpha, n, QUANTILE)) - 1
-    ends = (float(at[low]) if low >= 0 else math.nan, float(at[high]) if high < n else math.nan)
-    return float(np.quantile(at, QUANTILE, method="higher")), *ends, said, late, n, 0, least, needed
+    told = (float(np.quantile(at, QUANTILE, method="higher")), *(float(at[i]) if 0 <= i < n else math.nan for i in (low, high)))
+    told = tuple(math.nan if math.isinf(t) else t for t in told)  # a request that never ended has no seconds to show; as late it is counted
+    return *told, said, late, n, 0, least, needed
 
 
 def _above(found: Bounds, threshold: float) -> str:
@@ -113,21 +121,43 @@ def _needed(said: str, questions: float, n: int) -> float:
     return math.nan if said != OPEN or math.isinf(questions) else max(questions, n + 1)
 
 
+def _seconds(latency: pd.DataFrame | None) -> pd.DataFrame | None:
+    """The requests with their seconds as numbers, a missing one as endless: who got no answer in time waited longer than any budget."""
+    if latency is None:
+        return None
+    if "seconds" not in latency:
+        raise ValueError(f"the latency table needs a column seconds, it has {', '.join(map(str, latency)) or 'none'}")
+    try:
+        seconds = latency["seconds"].astype(float).fillna(math.inf)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"seconds of requests must be numbers, or missing where no answer came: {error}") from error
+    if (seconds < 0).any():
+        raise ValueError(f"seconds of a request are 0 or more, got {seconds.min():g}; leave them missing where no answer came")
+    return latency.assign(seconds=seconds)
+
+
 def _latency(latency: pd.DataFrame | None, name: str) -> np.ndarray:
     if latency is None:
         return np.array([])
     rows = latency[latency["slice"] == name] if "slice" in latency and name != EVERY else latency
-    return rows["seconds"].dropna().to_numpy(float)
+    return rows["seconds"].to_numpy(float)
 
 
-def _downstream(table: pd.DataFrame | None, part: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """qid, change of the slice's questions; missing where the table lacks them."""
-    asked = part[["dataset", "qid"]]
-    if table is None:
-        return asked.assign(change=math.nan)
-    rows = table[table["metric"] == metric].drop_duplicates(["dataset", "qid"])
-    rows = rows.assign(change=rows["reranked"].astype(float) - rows["baseline"].astype(float))
-    return asked.merge(rows, on=["dataset", "qid"], how="left")[["qid", "change"]]
+def _effects(table: pd.DataFrame | None, metric: str) -> pd.DataFrame:
+    """dataset, qid, change of the metric: one row a question; no row where nothing was measured."""
+    needed = ["dataset", "qid", "metric", "baseline", "reranked"]
+    if table is None or table.empty:
+        return pd.DataFrame({"dataset": pd.Series(dtype=str), "qid": pd.Series(dtype=str), "change": pd.Series(dtype=float)})
+    if lost := [c for c in needed if c not in table]:
+        raise ValueError(f"the downstream table has no column {lost[0]!r}; it needs {', '.join(needed)} and has {', '.join(map(str, table))}")
+    rows = table[table["metric"] == metric]
+    if rows.empty:
+        there = ", ".join(sorted(map(str, set(table["metric"]))))
+        raise ValueError(f"the downstream table has no metric {metric!r}, which the gate file asks for; it has {there}")
+    if (twice := rows.duplicated(["dataset", "qid"])).any():
+        raise ValueError(f"question {rows.loc[twice, 'qid'].iloc[0]!r} has several outcomes of {metric!r} ({int(twice.sum())} rows too many): which one counts "
+                         "is a decision; keep one row a question")
+    return rows.assign(change=rows["reranked"].astype(float) - rows["baseline"].astype(float))[["dataset", "qid", "change"]]
 
 
 def decisions(gates: pd.DataFrame) -> pd.DataFrame:

@@ -36,14 +36,15 @@ def residual(rows: pd.DataFrame, parameters: Parameters, level: float = 0.95) ->
 
 
 def told(row: pd.Series | dict) -> str:
-    """One row of `residual` as a sentence.
+    """One row of `residual` as a sentence; a yearly number only where the gate file gives a volume.
 
     >>> told({"evidence": "the operative exception", "where": "shown after", "consequence": "binding", "absent": 6, "n": 200, "rate": 0.03,
-    ...       "ci_low": 0.0111, "ci_high": 0.0642, "volume": 1500, "a_year": 45.0, "year_low": 16.6, "year_high": 96.3})
-    'the operative exception remained absent from what is shown in 6 of 200 questions of binding consequence (3.0 % [1.1, 6.4]): 45 [17, 96] a year'
+    ...       "ci_low": 0.0111, "ci_high": 0.0642, "volume": 1500, "a_year": 45.0, "year_low": 16.6, "year_high": 96.3}).split("; ")[1]
+    'if 1,500 such questions come a year (a number of the gate file), 45 [17, 96] of them'
     """
     if not row["n"]:
         return f"{row['evidence']}: no question could tell"
     share = f"{100 * row['rate']:.1f} % [{100 * row['ci_low']:.1f}, {100 * row['ci_high']:.1f}]"
-    year = f": {row['a_year']:,.0f} [{row['year_low']:,.0f}, {row['year_high']:,.0f}] a year" if row["volume"] else ""
+    year = (f"; if {row['volume']:,.0f} such questions come a year (a number of the gate file), "
+            f"{row['a_year']:,.0f} [{row['year_low']:,.0f}, {row['year_high']:,.0f}] of them") if row["volume"] > 0 else ""
     return f"{row['evidence']} {VERBS[row['where']]} in {row['absent']} of {row['n']} questions of {row['consequence']} consequence ({share}){year}"

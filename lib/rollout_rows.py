@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import pandas as pd
 
 from lib import viability
 from lib.rollout_parameters import Parameters
-from lib.viability_lists import KEY, pools_of
-from lib.viability_requirement import EVERY, REST, evidence
+from lib.viability_lists import KEY, pools_of, reranked_within
+from lib.viability_requirement import EVERY, REST, Requirement, evidence
 
 ROWS = [*KEY, "slice", "in_pool", "shown_before", "shown_after", "broken", "repaired", "base", "reranked", "ceiling", "ordering_headroom", "realised_gain"]
 
@@ -25,15 +27,21 @@ def question_rows(
     ``first`` and ``reranked``: one ranker each, dataset, qid, rank, doc_id, score; ``judgements``: dataset, qid, doc_id, grade, and role and bundle where a
     requirement asks for them; ``membership``: dataset, qid, slice. in_pool, shown_before, shown_after: the requirement of that slice is met by the pool, by
     the first ``places`` of either list; missing where the judgements themselves cannot meet it. broken: shown before and not after; repaired: the other way
-    round. Raises ValueError as `viability.audit` does (a reranked passage that was no candidate).
+    round. ``depth`` cuts the pool, and the reranked list to what is left of it. No row without a judgement; where a slice requires roles or a bundle and no
+    judgement tells any, the three are missing there. Raises ValueError as `viability.audit` does (a reranked passage that was no candidate).
     """
+    if judgements.empty or first.empty:
+        return no_rows()
     member = membership[[*KEY, "slice"]].drop_duplicates()
     asked = {name: s.requirement for name, s in parameters.slices.items() if name == REST or name in set(member["slice"])}
+    untold = {name for name, r in asked.items() if not _told(r, judgements)}
+    asked |= dict.fromkeys(untold, Requirement())
     audited = viability.audit(first, judgements, reranked, parameters.places, depth, gains=("exponential",), bounds=False)
     pools = pools_of(first, depth)
-    head = {"in_pool": pools, "shown_before": pools[pools["rank"] <= parameters.places], "shown_after": reranked[reranked["rank"] <= parameters.places]}
+    again = reranked_within(reranked, pools, first)  # what a smaller pool lacks is shown by no order of it
+    head = {"in_pool": pools, "shown_before": pools[pools["rank"] <= parameters.places], "shown_after": again[again["rank"] <= parameters.places]}
     met = [
-        evidence(rows, judgements, member, asked, parameters.places).set_index([*KEY, "slice"])["met"].rename(name)
+        _known(evidence(rows, judgements, member, asked, parameters.places), member, asked, untold).set_index([*KEY, "slice"])["met"].rename(name)
         for name, rows in head.items()
     ]
     wide = pd.concat([m[~m.index.duplicated()] for m in met], axis=1).reset_index()
@@ -42,6 +50,33 @@ def question_rows(
     broken, repaired = (rows["shown_before"] > rows["shown_after"]), (rows["shown_before"] < rows["shown_after"])
     rows = rows.assign(broken=broken.astype(float).where(known), repaired=repaired.astype(float).where(known))
     return rows[ROWS].sort_values([*KEY, "slice"], ignore_index=True)
+
+
+def no_rows() -> pd.DataFrame:
+    """``ROWS`` without a row.
+
+    >>> len(no_rows()), list(no_rows().columns) == ROWS
+    (0, True)
+    """
+    return pd.DataFrame({c: pd.Series(dtype="str" if c in (*KEY, "slice") else float) for c in ROWS})
+
+
+def _told(asked: Requirement, judgements: pd.DataFrame) -> bool:
+    """Whether the judgements have what a requirement speaks of: every role, or any bundle."""
+    bundles = "bundle" in judgements and judgements["bundle"].notna().any()
+    return (bundles or not asked.bundle) and {role for role, _ in asked.roles} <= set(judgements.get("role", ()))
+
+
+def _known(met: pd.DataFrame, member: pd.DataFrame, asked: Collection[str], untold: Collection[str]) -> pd.DataFrame:
+    """What is met, missing for the slices whose requirement no judgement can tell, and for their questions in all."""
+    if not untold:
+        return met
+    lost = {name for name in member["slice"] if (name if name in asked else REST) in untold}
+    keys, every = pd.MultiIndex.from_frame(met[KEY]), met["slice"] == EVERY
+    hit = met["slice"].isin(lost) | every & keys.isin(pd.MultiIndex.from_frame(member.loc[member["slice"].isin(lost), KEY]))
+    if REST in untold:  # which holds for questions of no slice, too
+        hit |= every & ~keys.isin(pd.MultiIndex.from_frame(member[KEY]))
+    return met.assign(met=met["met"].mask(hit))
 
 
 def of_slice(rows: pd.DataFrame) -> list[tuple[tuple[str, str], pd.DataFrame]]:

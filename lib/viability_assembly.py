@@ -124,7 +124,7 @@ def _counted(run: pd.DataFrame, judgements: pd.DataFrame, first: pd.DataFrame) -
         ("queries without a relevant passage", len(judged - relevant), "undefined, left out of the means; document 001's script calls them total omission"),
         ("negative grades", int((once["grade"] < 0).sum()), "count as 0"),
         ("uncertain grades", int(once["grade"].isna().sum()), "unjudged, not 0"),
-        ("repeated judgements", int((judgements.duplicated(["qid", "doc_id"]) & ~bundled).sum()), "the same grade twice, kept once"),
+        ("repeated judgements", int((judgements.duplicated(["qid", "doc_id", *(["role"] if "role" in judgements else [])]) & ~bundled).sum()), "the same grade twice, kept once"),
         ("queries whose rank column contradicts their scores", out_of_step, "ordered by score"),
         ("queries with tied first-stage scores", tied, "ordered by the run's rank column; see the worst and best bounds"),
     ]

@@ -81,11 +81,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Audit, write, print the verdicts; returns the exit status."""
     args = parser().parse_args(argv)
     try:
-        check_folder(args.out)
+        given = [args.run, args.qrels, args.reranked, args.slices, args.queries, args.corpus]
+        given += inputs.beir_files(args.beir, args.split).values() if args.beir else []
+        check_folder(args.out, given)
         check_whole("--resamples", args.resamples, LEAST_RESAMPLES, mend="; 10,000 are enough, fewer draws have no 95 % interval worth the name")
         requirements = parse_all(args.requirement)
         report = audit_report(read_inputs(args), requirements, args.k, args.depth, indexed_at=args.indexed_at, resamples=args.resamples, seed=args.seed)
-        written = write_report(report, args.out)
+        written = write_report(report, args.out, given)
     except (ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -132,7 +132,7 @@ def _slice_names(membership: pd.DataFrame) -> pd.DataFrame:
 
 
 def write_report(report: Report, folder: str | Path, inputs: Iterable[str | Path | None] = ()) -> list[Path]:
-    """Write report.html and a CSV a table into ``folder``, as `write_together` does; ``inputs``: the files it was made from. Raises OSError as `check_folder`."""
+    """Write report.html and a CSV a table into ``folder``, as `write_together` does; ``inputs``: its input files. Raises OSError as `check_folder` does."""
     from lib.viability_report import page
 
     check_folder(folder, inputs)
@@ -163,7 +163,7 @@ FILES = ("report.html", *(f"{name}.csv" for name in Report._fields))  # what a r
 
 
 def check_folder(folder: str | Path, inputs: Iterable[str | Path | None] = (), names: Sequence[str] = FILES, what: str = "report") -> None:
-    """Raise OSError where files ``names`` cannot go: a path that is empty or leads through a file, a folder in the place of one of them, or one of ``inputs``."""
+    """Raise OSError where files ``names`` cannot go: a path that is empty or leads through a file, or a folder or one of ``inputs`` in the place of one."""
     whole = Path(os.path.abspath(folder))
     if not str(folder).strip() or "\0" in str(folder):
         raise OSError(f"{str(folder)!r} is no folder to write the {what} into; name one")
@@ -171,6 +171,6 @@ def check_folder(folder: str | Path, inputs: Iterable[str | Path | None] = (), n
         raise OSError(f"the {what} cannot go into {folder}: {file.name} is a file, not a folder; name another folder")
     if taken := next((name for name in names if (whole / name).is_dir()), None):
         raise OSError(f"the {what} cannot go into {folder}: {taken} is a folder there; move it away, or name another folder")
-    given = [path for path in inputs if path is not None and os.path.exists(path)]
-    if lost := next((name for name in names if any((whole / name).exists() and os.path.samefile(whole / name, path) for path in given)), None):
+    given, there = [path for path in inputs if path is not None and os.path.exists(path)], [name for name in names if (whole / name).exists()]
+    if lost := next((name for name in there if any(os.path.samefile(whole / name, path) for path in given)), None):
         raise OSError(f"the {what} cannot go into {folder}: {lost} there is an input, and would be overwritten; name another folder")

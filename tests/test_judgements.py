@@ -27,7 +27,7 @@ from lib.grades import ndcg_at, recall_at
 from lib.judgements_hidden import hidden_rows, hidden_table
 from lib.judgements_records import Candidate, Judgement
 from lib.records import DataError
-from lib.viability_inputs import read_judgements
+from lib.viability_inputs import QID, read_judgements, read_texts
 from tests.judged_world import KEY, checked, world
 
 
@@ -114,7 +114,7 @@ def test_a_passage_of_several_spans_is_as_good_as_its_best_and_doubt_outlasts_no
     )
     for order in itertools.permutations([strong, weak, doubt]):
         row = study.table([record("q", *order)], "d").iloc[0]
-        assert (row["label"], row["grade"], row["role"], row["bundles"]) == ("bundle", 3, "policy", ["A", "B"]) and len(row["spans"]) == 3
+        assert (row["label"], row["grade"], row["role"], row["bundles"]) == ("bundle", 3, "policy", ["A"]) and len(row["spans"]) == 3
     row = study.table([record("q", weak, doubt)], "d").iloc[0]
     assert row["label"] == "uncertain" and pd.isna(row["grade"])
     checked(study.table([record("q", strong, weak, doubt)], "d"), "judgements")
@@ -138,8 +138,34 @@ def test_what_is_exported_is_what_the_audit_reads(tmp_path, capsys):
     assert sorted(read.loc[read["doc_id"] == "rule-v2#s1", "bundle"]) == ["A", "B"]
     assert form.read(tmp_path / "out" / "records.jsonl") == made  # what qrels cannot say stands beside them
     lines = (tmp_path / "out" / "judgements.qrels").read_text().splitlines()
-    assert lines == ["q1 0 near#s1 1", "q1 0 old#s1 0", "q1 0 rule-v2#s1 3"]  # uncertain left out, never 0
+    assert lines == ["q1 0 near#s1 0", "q1 0 old#s1 0", "q1 0 rule-v2#s1 3"]  # uncertain left out, never 0
+    told = read_judgements(tmp_path / "out" / "judgements.qrels").set_index("doc_id")["grade"]
+    assert told.to_dict() == grades.dropna().to_dict()  # both files say the same to the audit
+    assert form.read(tmp_path / "out" / "records.jsonl")[0].candidates[2].grade == 1  # and the record keeps its grade
+    assert read_texts(tmp_path / "out" / "records.jsonl", QID, "qid")["text"].tolist() == ["May contractors park free?"]  # it serves as --queries
     assert "uncertain" in capsys.readouterr().out
+
+
+def test_records_without_slices_leave_no_slices_file(tmp_path):
+    assert "slices.csv" in {p.name for p in study.export([record("q1")], tmp_path)}
+    assert "slices.csv" not in {p.name for p in study.export([record("q1", slices=())], tmp_path)}
+    assert not (tmp_path / "slices.csv").exists()  # an earlier export's slices are not these records'
+
+
+@pytest.mark.parametrize("spoil", ["indented", "two on a line"])
+def test_what_is_not_one_line_a_record_is_told_so(tmp_path, spoil):
+    made = [json.dumps(form.as_json(record(q))) for q in ("q1", "q2")]
+    text = json.dumps(json.loads(made[0]), indent=1) if spoil == "indented" else " ".join(made)
+    (tmp_path / "r.jsonl").write_text(text)
+    with pytest.raises(DataError, match=r"r\.jsonl, line 1: .*one line a record"):
+        form.read(tmp_path / "r.jsonl")
+
+
+def test_the_help_says_which_file_is_for_whom(capsys):
+    with pytest.raises(SystemExit):
+        study.main(["--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "--qrels judgements.csv" in said and "--queries records.jsonl" in said and "doc#section" in said and "one line a record" in said
 
 
 def test_several_assessors_have_to_be_chosen_from(tmp_path, capsys):
@@ -160,6 +186,14 @@ def test_a_record_to_read_is_the_record():
     made = record("q", candidate(), candidate("b"), candidate("c"))
     text = study.shown(made, 3).removeprefix("```json").removesuffix("```")
     assert json.loads(text) == json.loads(json.dumps(form.as_json(made))) and "... 2 more" in study.shown(made, 1)
+
+
+def test_a_record_to_read_shows_its_evidence_first():
+    weak = [candidate(doc, label="contradictory", grade=0, role=None, bundles=()) for doc in "abc"]
+    made = record("q", *weak, candidate("rule"), candidate("alone", label="supportive", bundles=()))
+    first = json.loads(study.shown(made, 5).removeprefix("```json").removesuffix("```"))["candidates"]
+    assert [c["doc_id"] for c in first] == ["rule", "alone", "a", "b", "c"]
+    assert "alone" in study.shown(made, 2) and '"doc_id": "a"' not in study.shown(made, 2)
 
 
 # ---- unjudged

@@ -51,6 +51,19 @@ def test_the_figure_says_what_its_table_says():
         figures.hidden_scores(pd.concat([hidden, hidden.assign(judged_depth=9)]), turned, ("new", "old"))
 
 
+@pytest.mark.parametrize(("queries", "gold"), [(8, False), (1, False), (1, True)])
+def test_hiding_without_gold_or_with_one_question_gives_declared_tables(queries, gold):
+    rankings, judged = world(0, queries, judged=1.0)
+    read = judgements_study.Read(ranker="old", depth=3, cutoff=4, pool=10)
+    made = judgements_study.hiding(rankings, judged if gold else judged.head(0), "t", read, "new", (3,), resamples=50)
+    for name, table in made.items():
+        assert bool(len(checked(table, name))) == (gold and name != "judgement_audit")  # fewer unjudged passages than a sample takes
+    full = judgements_study.hiding(*world(0, 8, judged=1.0), "t", read, "new", (3,), resamples=50)
+    for name, table in full.items():
+        assert (pd.concat([table, made[name]]).dtypes == table.dtypes).all()  # a table without a row changes no type
+    assert set(made) == {"judgement_unjudged", "judgement_pooling", "judgement_reversals", "judgement_audit"}
+
+
 # ---- the policy corpus
 
 

@@ -70,6 +70,11 @@ def broken_file(*path, value=None, drop=False):
     (broken_file("slices", "identifier", "volume", value=-1), "volume must be a whole number"),
     (broken_file("canary", "share", value=0), r"share must be a number in \(0, 1\]"),
     (broken_file("canary", value=3), "canary must be a block"),
+    (broken_file("metric", value="answer_in_contxt"), "metric must be one of ndcg, .*gold_coverage.* em, f1"),
+    (broken_file("metric", value="n_tokens"), "metric must be one of"),
+    (broken_file("slices", "all", value=FILE["slices"]["*"]), 'all is the name of all questions together, whose block is "\\*"'),
+    (broken_file("consequences", "assisted", "latency_p95", value=2000), r"latency_p95 must be a number in \(0, 600\), got 2000; it is in seconds, not milli"),
+    (broken_file("slices", "identifier", "requirement", value="bundle@0.9"), "identifier: requirement takes no share, got 'bundle@0.9'.*sufficiency"),
     ([], "must be a block"),
 ])
 def test_each_fault_of_the_gate_file_is_one_clear_error(told, named):
@@ -172,12 +177,27 @@ def test_rows_tell_pool_shown_and_broken(monkeypatch):
     assert left.set_index(["slice", "where"]).loc[("all", "pool"), ["absent", "n"]].tolist() == [1, 3]
 
 
+def test_a_requirement_that_no_judgement_can_tell_leaves_its_slice_undefined():
+    """Two questions, each with one gold passage and so without a bundle; the slice identifier asks for one: undefined there and in all, and no error."""
+    first = pd.DataFrame([("d", q, "first", r, doc, -float(r)) for q in "ab" for r, doc in enumerate("xg", 1)],
+                         columns=["dataset", "qid", "ranker", "rank", "doc_id", "score"])
+    gold = pd.DataFrame({"dataset": "d", "qid": list("ab"), "doc_id": "g", "grade": 1.0, "bundle": pd.NA})
+    member = pd.DataFrame({"dataset": "d", "qid": ["a", "b"], "slice": ["identifier", "long_documents"]})
+    rows = question_rows(first, first.assign(ranker="again"), gold, member, read_parameters()).set_index(["slice", "qid"])
+    assert rows["in_pool"].isna().to_dict() == {("identifier", "a"): True, ("all", "a"): True, ("all", "b"): False, ("long_documents", "b"): False}
+    assert rows.at[("all", "b"), "shown_before"] == 1 and rows["base"].notna().all()
+
+
 def test_the_residual_speaks_in_the_units_of_the_decision():
     rows = rows_of(200, absent=6, slice="exclusion")
     left = rollout_residual.residual(rows, read_parameters())
     row = left[(left["slice"] == "exclusion") & (left["where"] == "pool")].iloc[0]
     assert (row["absent"], row["n"], round(row["ci_low"], 4), round(row["ci_high"], 4), row["a_year"]) == (6, 200, 0.0111, 0.0642, 45.0)
-    assert "the operative exception with its rule was absent from the pool in 6 of 200 questions of binding consequence" in rollout_residual.told(row)
+    said = rollout_residual.told(row)
+    assert "the operative exception with its rule was absent from the pool in 6 of 200 questions of binding consequence" in said
+    assert said.endswith("; if 1,500 such questions come a year (a number of the gate file), 45 [17, 96] of them")
+    unknown = left[(left["slice"] == "all") & (left["where"] == "pool")].iloc[0]  # volume 0: no yearly number
+    assert "year" not in rollout_residual.told(unknown) and "year" not in rollout_residual.told({**row, "volume": -1})
 
 
 def test_a_slice_without_judgements_gives_open_gates_and_no_crash():

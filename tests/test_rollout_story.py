@@ -7,13 +7,15 @@ import pytest
 
 from lib import figures_rollout as board
 from lib import figures_rollout_fates as drawn
-from lib import policy_chunks, rollout_split, rollout_words, tables, viability_sets
+from lib import policy_chunks, rollout_canary, rollout_split, rollout_words, tables, viability_sets
 from lib import rollout_policy as policy
 from lib import rollout_slices as slices
 from lib import rollout_story as story
+from lib import rollout_subject as subject
 from lib.charts import NothingToDraw
 from lib.cross_encoder import cross_encoder_group
 from lib.declarations_rollout import ROLLOUT
+from lib.latency_times import read_times, single
 from lib.policy_filters import RULES
 from lib.rerankers import Pointwise
 from lib.rerankers_asked import asked
@@ -205,3 +207,107 @@ def test_the_board_says_every_verdict_in_words(told):
     assert len(cells) == len(made.gates) and not cells["word"].str.contains("nan").any() and not cells["number"].str.contains("nan").any()
     word = {"pass": "pass", "fail": "FAIL"}
     assert all(w == word[v] if v in word else w.startswith(("needs", "over", "not measured")) for w, v in zip(cells["word"], cells["verdict"]))
+
+
+def test_a_gate_measured_nowhere_has_no_column_and_is_named(told):
+    *_, (frozen, _) = told
+    made = story.decided(frozen.rows, PARAMETERS, "sample", resamples=50)
+    spec = board.gate_board(made.gates, made.decisions).to_dict()
+    heads = [row["name"] for rows in spec["datasets"].values() for row in rows if row.keys() == {"at", "name", "y"}]
+    assert heads == ["evidence in pool", "headroom", "capture", "evidence lost"]
+    assert "p95 latency and downstream" in " ".join(spec["title"]["subtitle"])
+    timed = story.decided(frozen.rows, PARAMETERS, "sample", pd.DataFrame({"seconds": [1.0] * 60}), resamples=50)
+    assert "p95 latency" not in " ".join(board.gate_board(timed.gates, timed.decisions).to_dict()["title"]["subtitle"])
+    said = rollout_words.decision_words(made.decisions, made.gates)
+    assert "Not measured: p95 latency, downstream effect; questions needed are those of the other gates." in said
+    assert "Not measured: downstream effect;" in rollout_words.decision_words(timed.decisions, timed.gates)
+
+
+def test_a_gate_not_measured_in_one_slice_alone_is_named_there():
+    gates = pd.DataFrame([("d", s, g, int(g != "capture" or s != "a")) for s in ("a", "b", "all") for g in rollout_words.GATES],
+                         columns=["dataset", "slice", "gate", "n"])
+    rows = pd.DataFrame({"dataset": "d", "slice": ["a", "b", "all"], "decision": "not enough evidence", "failed": "", "needed": 30.0, "n": [1, 5, 6]})
+    said = rollout_words.decision_words(rows, gates)
+    assert "a (1, 30 questions needed; not measured: capture) and b (5, 30 questions needed)" in said and "Not measured" not in said
+
+
+def test_the_fates_of_the_largest_slices_are_drawn_and_the_others_counted(told):
+    names = ["all", *"abcdefg"]
+    rows = pd.concat([pd.DataFrame({"dataset": "d", "slice": s, "when": w, "fate": ["shown", "promoted", "demoted", "seen"], "estimate": [0.4, 0.3, 0.3, 0.7],
+                                    "ci_low": 0.3, "ci_high": 0.8, "passages": [4, 3, 3, 7], "n": 20 - i}) for i, s in enumerate(names)
+                      for w in ("before", "after")], ignore_index=True)
+    spec = drawn.passage_fates(rows, "sample").to_dict()
+    titles = [row["name"] for d in spec["datasets"].values() for row in d if row.keys() == {"y", "name"}]
+    assert titles == [*"abcde", "all questions"] and "not drawn: 2 (table release_fates)" in " ".join(spec["title"]["subtitle"])
+    labels = {row["label"] for d in spec["datasets"].values() for row in d if "label" in row}
+    assert labels == {"4", "+3", "−3"}
+    shade = {fate: sum(w * int(c[i : i + 2], 16) for w, i in ((0.299, 1), (0.587, 3), (0.114, 5))) for fate, c in drawn.FILLS.items()}
+    assert shade["promoted"] - shade["demoted"] > 60 and shade["low" if "low" in shade else "left low"] - shade["demoted"] > 60
+
+
+# a run without gold, without a reranked list, of one question
+
+
+def tiny(n, gold, rankers=("hybrid", "bm25", "dense")):
+    questions = pd.DataFrame({"dataset": "own", "qid": [f"q{i}" for i in range(n)], "question_type": "",
+                              "question": ["What does POL-104 say?", "Which lake, other than Ysha, is deep?"][:n] * max(1, n // 2)})
+    documents = pd.DataFrame({"dataset": "own", "doc_id": [f"d{j}" for j in range(8)], "title": "", "text": ["word " * (j + 1) for j in range(8)]})
+    relevant = pd.DataFrame([("own", f"q{i}", f"d{i % 8}", 1) for i in range(n if gold else 0)], columns=["dataset", "qid", "doc_id", "grade"])
+    rows = [("own", f"q{i}", "pooled", r, k + 1, f"d{(3 * i + k * (1 + 2 * s)) % 8}", 8.0 - k)
+            for i in range(n) for s, r in enumerate(rankers) for k in range(8)]
+    rankings = pd.DataFrame(rows, columns=["dataset", "qid", "scope", "ranker", "rank", "doc_id", "score"])
+    return questions, relevant, documents, pd.concat([rankings, viability_sets.fused(rankings, ["hybrid"], "pooled", 8)], ignore_index=True)
+
+
+@pytest.mark.parametrize(("n", "gold", "rankers", "why"), [
+    (8, False, ("hybrid", "bm25", "dense"), "you gave no gold"), (1, False, ("hybrid",), "you gave no gold"), (1, True, ("hybrid", "bm25", "dense"), ""),
+    (8, True, ("hybrid",), "no list is reranked"), (8, True, ("hybrid", "bm25", "dense"), "")])
+def test_a_release_runs_through_whatever_is_given_and_says_why_it_says_nothing(n, gold, rankers, why):
+    questions, gold, documents, lists = tiny(n, gold, rankers)
+    judged = viability_sets.judgements(gold)
+    again = viability_sets.main_list(lists, judged, "hybrid")
+    member = pd.concat([viability_sets.membership(questions), slices.told_slices(questions, documents, gold)], ignore_index=True)
+    frozen = story.side(lists, "hybrid", again, judged, member, PARAMETERS)
+    unit = subject.unit_of(again, {"method": "cross_encoder", "model": "reranker"}, lists)
+    made = story.decided(frozen.rows, PARAMETERS, "own", subject.seconds_of(unit, read_times(), 50), resamples=FAST)
+    before, after = story.recorded(frozen, unit, PARAMETERS.places, questions)
+    shares, moves = story.fated(before, after, judged, member, "own", FAST)
+    looks = story.canaries(frozen.rows, member, PARAMETERS, "own", [0.1, 1.0])
+    live = story.side(lists, *subject.beside(again, ["hybrid"], lists), judged, member, PARAMETERS)
+    split = rollout_split.split(frozen.rows, live.rows, FAST).assign(tier="own")
+    found = {"release_gates": made.gates, "release_decisions": made.decisions, "release_residual": made.residual, "release_gains": made.gains,
+             "release_fates": shares, "release_moves": moves, "release_split": split, "release_canary": looks}
+    for name, table in found.items():
+        tables.check(table, name)
+        joined = pd.concat([table, table.head(0)])
+        assert (joined.dtypes == table.dtypes).all() and (table.drop(columns=["tier"]).select_dtypes("number").shape[1] > 0 or name == "release_decisions")
+        assert bool(len(table)) == (len(gold) > 0 and (not why or name in ("release_fates", "release_moves")))
+    assert frozen.why == why and rollout_split.adds_up(split) and len(rollout_canary.last_looks(looks)) == looks["slice"].nunique()
+    assert rollout_canary.frozen(before, after) == 0 or not why
+    said = rollout_words.decision_words(made.decisions, made.gates, frozen.why)
+    assert (f"since {why}:" in said) if why else "not enough evidence" in said
+    words = [said, rollout_words.residual_words(made.residual), rollout_words.gains_words(made.gains), rollout_words.split_words(split),
+             rollout_words.canary_words(looks)]
+    assert not any("nan" in w for w in words) and " 1 questions" not in " ".join(words)
+    for picture in (board.board_or_note(made.gates, made.decisions, "own", frozen.why), drawn.fates_or_note(shares, "own", frozen.why)):
+        assert (why in picture.to_json()) if why == "you gave no gold" else picture.to_dict()
+    free = lists[lists["ranker"] == "hybrid + fusion"]
+    old, new = story.fusion_unit(["bm25", "dense"], threshold=0.03), unit._replace(reading=story.reading(activation="sigmoid", threshold=0.1))
+    back = story.rollback(frozen.first, old, new, {old.scorer: free, new.scorer: frozen.scored}, PARAMETERS.places, questions)
+    assert back.same and back.back.active == (old if len(free) else story.FIRST)
+    assert ("No list could be fused" in rollout_words.rollback_words(back)) == (len(free) == 0)
+
+
+def test_seconds_are_those_of_the_model_that_was_timed_or_none():
+    times = read_times()
+    timed = subject.unit_of("hybrid + reranker", {"method": "cross_encoder", "model": "reranker"}, pd.DataFrame({"scope": [], "ranker": []}))
+    assert subject.seconds_of(timed, times, 50)["seconds"].tolist() == single(times, 50).tolist()
+    for other in (story.FIRST, story.fusion_unit(["bm25"]), timed._replace(model={**timed.model, "revision": "sha256:0"}),
+                  timed._replace(model={**timed.model, "model": "small"})):
+        assert subject.seconds_of(other, times, 50) is None
+
+
+def test_a_run_without_a_reranked_list_is_about_the_first_stage_itself():
+    lists = tiny(2, True)[3]
+    assert subject.unit_of("none", None, lists) == story.FIRST
+    assert [subject.beside("none", firsts, lists) for firsts in (["hybrid", "dense"], ["hybrid"])] == [("dense", "none"), ("hybrid", "none")]
