@@ -47,7 +47,7 @@ def gains_on_the_way(contrasts: pd.DataFrame, firsts: Sequence[str], depth: int,
         f"{where[:1].upper() + where[1:]} · {words.counted(df['n'])} · the first {depth} passages of each list · {words.tier_of(contrasts, tier)}"
         f" · the title is on packer {packer}",
         f"Marks: list minus its first stage, 95{words.GAP}% bootstrap intervals, filled where they exclude 0, also after Holm's correction. "
-        "Ochre: the best order of the same pool, the most that reordering can do",
+        "Ochre: the order of the same pool that is best by nDCG",
         width=760,
     )
     return alt.hconcat(*panels, spacing=18).properties(title=title)
