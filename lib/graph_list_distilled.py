@@ -21,8 +21,8 @@ from lib.retrieval import passage
 RIDGE = 1.0    # added to the diagonal, in candidates: features are scaled to spread 1 over the training candidates
 RANKER = "distilled"
 UNSEEN = 51    # rank of a passage that a list of 50 does not hold
-FEATURES = ("rr_h", "rr_v", "log_rank_h", "log_rank_v", "top_h", "top_v", "in_both", "score_h", "score_v", "gap_h", "gap_v", "overlap", "overlap_title",
-            "title_named", "length")
+WORDS = ("overlap", "overlap_title", "title_named", "length")
+FEATURES = ("rr_h", "rr_v", "log_rank_h", "log_rank_v", "top_h", "top_v", "in_both", "score_h", "score_v", "gap_h", "gap_v", *WORDS)
 
 
 class Student(NamedTuple):
@@ -44,23 +44,31 @@ class Sums(NamedTuple):
 
 def features(pooled: pd.DataFrame, questions: pd.DataFrame, documents: pd.DataFrame) -> pd.DataFrame:
     """``pooled`` (``lib.pool_union.pool``) with the columns FEATURES: all from the two lists and the words, none from gold or teacher."""
-    rank = {s: pooled[f"rank_{s}"].astype(float).fillna(UNSEEN) for s in "hv"}
-    made = {f"rr_{s}": 1 / rank[s] for s in "hv"} | {f"log_rank_{s}": np.log(rank[s]) for s in "hv"} | {f"top_{s}": (rank[s] == 1).astype(float) for s in "hv"}
-    made["in_both"] = (pooled["rank_h"].notna() & pooled["rank_v"].notna()).astype(float)
-    for s in "hv":
-        score, by = pooled[f"score_{s}"].astype(float), [pooled[k] for k in QUESTION]
-        low, high = score.groupby(by).transform("min"), score.groupby(by).transform("max")
-        made[f"score_{s}"] = ((score - low) / (high - low).where(high > low)).fillna(0.0)
-        made[f"gap_{s}"] = (score / high.where(high > 0)).fillna(0.0)
+    return place_features(word_features(pooled, questions, documents))
+
+
+def word_features(pooled: pd.DataFrame, questions: pd.DataFrame, documents: pd.DataFrame) -> pd.DataFrame:
+    """``pooled`` with the columns WORDS, which need the texts: shares of the question's words, is the title named, log of the length in characters."""
     asked = {k: frozenset(text.content_terms(q)) for k, q in zip(zip(questions["dataset"], questions["qid"]), questions["question"])}
     told = {(d.dataset, d.doc_id): (frozenset(text.content_terms(d.title)), frozenset(text.content_terms(passage(d.title, d.text))), len(d.text))
             for d in documents.itertuples()}
     words = [(asked[d, q], *told[d, i]) for d, q, i in zip(pooled["dataset"], pooled["qid"], pooled["doc_id"])]
-    made["overlap"] = [len(q & body) / max(len(q), 1) for q, _, body, _ in words]
-    made["overlap_title"] = [len(q & title) / max(len(q), 1) for q, title, _, _ in words]
-    made["title_named"] = [float(bool(title) and title <= q) for q, title, _, _ in words]
-    made["length"] = [np.log(1 + n) for *_, n in words]
-    return pooled[POOLED].assign(**made)
+    return pooled[POOLED].assign(
+        overlap=[len(q & body) / max(len(q), 1) for q, _, body, _ in words], overlap_title=[len(q & title) / max(len(q), 1) for q, title, _, _ in words],
+        title_named=[float(bool(title) and title <= q) for q, title, _, _ in words], length=[np.log(1 + n) for *_, n in words])
+
+
+def place_features(worded: pd.DataFrame) -> pd.DataFrame:
+    """``worded`` (from ``word_features``) with all columns FEATURES: places and scores in the two lists need no text."""
+    rank = {s: worded[f"rank_{s}"].astype(float).fillna(UNSEEN) for s in "hv"}
+    made = {f"rr_{s}": 1 / rank[s] for s in "hv"} | {f"log_rank_{s}": np.log(rank[s]) for s in "hv"} | {f"top_{s}": (rank[s] == 1).astype(float) for s in "hv"}
+    made["in_both"] = (worded["rank_h"].notna() & worded["rank_v"].notna()).astype(float)
+    for s in "hv":
+        score, by = worded[f"score_{s}"].astype(float), [worded[k] for k in QUESTION]
+        low, high = score.groupby(by).transform("min"), score.groupby(by).transform("max")
+        made[f"score_{s}"] = ((score - low) / (high - low).where(high > low)).fillna(0.0)
+        made[f"gap_{s}"] = (score / high.where(high > 0)).fillna(0.0)
+    return worded[[*POOLED, *WORDS]].assign(**made)
 
 
 def sums(candidates: pd.DataFrame, teacher: pd.DataFrame) -> Sums:
