@@ -86,7 +86,8 @@ def score_pairs(pairs: Sequence[Pair], spec: Mapping[str, Any], store: Store, ba
     keys = {tuple(pair): entry_key(group, list(pair)) for pair in pairs if usable(pair)}
     values = store.get_sound(group, keys.values(), lambda _, score: is_number(score))
     missing = sorted((pair for pair, key in keys.items() if key not in values), key=lambda pair: (-len(pair[0]) - len(pair[1]), pair))
-    log.info("%s: %d pairs, %d distinct, %d to score", group["model"], len(pairs), len(keys), len(missing))
+    if missing:
+        log.info("%s: %d pairs, %d distinct, %d to score", group["model"], len(pairs), len(keys), len(missing))
     if missing:
         ready = scorer or open_cross_encoder(spec["model"], cards, trained)
         for batch in _batches(missing, batch_size, progress):

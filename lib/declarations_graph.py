@@ -1,5 +1,5 @@
 """The tables of results on document 002's lists, CSV under data/results/<tier>/; form: see ``lib.declarations``."""
-from lib.declarations_between import INTERVAL
+from lib.declarations_between import DOC, INTERVAL, QUESTION
 from lib.declarations_results import TIER
 
 HALF = {"half": ("str", "0 (choose), 1 (confirm), all")}
@@ -23,4 +23,17 @@ GRAPH: dict[str, dict] = {
         "chosen_by": ("float?", "mean of recall_at_5 and last_hop_hit_at_5"),
         **{m: ("float?", "mean; see graph_lists") for m in MEASURES},
         "n": ("int", "questions"), "fell_back": ("int", "questions without a phrase in the graph: passages alone")}),
+    "gate_candidates": dict(format="parquet", key=["dataset", "qid", "doc_id"], meaning="the first ten of the graph list H and of the dense list V, reranked: what a "
+                            "gate chooses between (lib.gating_lists)", columns={
+        **QUESTION, **DOC, "rank_h": ("int?", "place in the whole list H, missing: not in it"), "score_h": ("float?", "PageRank of the passage"),
+        "rank_v": ("int?", "place in the whole list V"), "score_v": ("float?", "cosine"), "rank": ("int", "place in the union, by reciprocal-rank fusion"),
+        "title_key": ("str", "stands for the title: equal for equal titles"), "overlap": ("float", "share of the question's words that the passage holds"),
+        "overlap_title": ("float", "that its title holds"), "title_named": ("float", "1: the question holds all words of the title"),
+        "length": ("float", "log(1 + characters)"), "rank_r": ("int?", "place by the reranker; missing: no reranker"),
+        "score_r": ("float?", "the reranker's score")}),
+    "gate_usage": dict(format="parquet", key=["dataset", "qid"], meaning="what reranking each union costs without a cache (lib.gating_lists)", columns={
+        **QUESTION, "reranker": ("str", "who reads"), "pairs": ("int", "passages read"), "tokens": ("float?", "tokens read; missing: not counted")}),
+    "gate_pools": dict(format="parquet", key=["dataset", "qid", "pool", "reranker", "rank"], meaning="the first places of the unions of more lists, reranked, and of "
+                       "other rerankers (document 002, Table 9)", columns={
+        **QUESTION, "pool": ("str", "the lists whose first ten were joined"), "reranker": ("str", "who reads"), "rank": ("int", "place, to ten"), **DOC}),
 }

@@ -30,6 +30,8 @@ from lib.weights import WeightsError
 from lib.whole import check_whole
 
 MEND = "write it anew with `python -m lib.depth_scores`"
+MOST_RANK = 10**9
+MOST_GOLD = 10_000  # relevant documents of one question: no collection judges so many, and each becomes a row of gold
 COLUMNS = [*KEY, "slice", "half", "rank", "score", "grade", "tokens", "n_gold"]
 
 
@@ -65,9 +67,11 @@ def _first_wrong(rows: pd.DataFrame) -> int | None:
     numbers = rows[["rank", "half", "n_gold", "score", "grade", "tokens"]].apply(pd.to_numeric, errors="coerce")
     wrong = rows[[*KEY, "slice"]].isna().any(axis=1) | (numbers.isna() & rows[numbers.columns].notna()).any(axis=1) | np.isinf(numbers).any(axis=1)
     whole = numbers[["rank", "half", "n_gold"]]
-    wrong |= whole.isna().any(axis=1) | (whole % 1 != 0).any(axis=1) | (whole < [1, 0, 0]).any(axis=1) | (whole["half"] > 1) | (numbers["tokens"] < 0)
+    wrong |= whole.isna().any(axis=1) | (whole % 1 != 0).any(axis=1) | (whole < [1, 0, 0]).any(axis=1) | (numbers["tokens"] < 0)
+    wrong |= (whole > [MOST_RANK, 1, MOST_GOLD]).any(axis=1)
     by = rows.assign(found=numbers["grade"] > 0).groupby(KEY, dropna=False)
-    wrong |= (by["n_gold"].transform("nunique") > 1) | (by["found"].transform("sum") > numbers["n_gold"])
+    wrong |= rows.assign(rank=numbers["rank"]).duplicated([*KEY, "rank"]) | (by[["slice", "half", "n_gold"]].transform("nunique") > 1).any(axis=1)
+    wrong |= (by["found"].transform("sum") > numbers["n_gold"])
     return int(wrong.to_numpy().argmax()) if wrong.any() else None
 
 
@@ -88,7 +92,9 @@ def read_scores(path: Path) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
         raise ValueError(f"{Path(path).name}: a grade of {grades.max():g}; these files hold grades of 0 and 1 alone")
     if (line := _first_wrong(rows)) is not None:
         raise ValueError(f"{Path(path).name}, line {line + 2}: {rows.iloc[line][COLUMNS].to_dict()} cannot be: rank, half and n_gold are whole, score and "
-                         f"tokens numbers or missing, and n_gold counts the relevant of a question; {MEND}")
+                         f"tokens numbers or missing, each rank of a question stands once, slice and half are its own, and n_gold counts its relevant, "
+                         f"{MOST_GOLD:,} at most; {MEND}")
+    rows = rows.assign(**{c: pd.to_numeric(rows[c]).astype(int) for c in ("rank", "half", "n_gold")})
     questions = rows.drop_duplicates(KEY)[[*KEY, "slice", "half", "n_gold"]].reset_index(drop=True)
     gold = questions.loc[questions.index.repeat(questions["n_gold"]), KEY].assign(grade=1.0).reset_index(drop=True)
     return rows[[*KEY, "rank", "score", "grade", "tokens"]], gold, questions.drop(columns="n_gold")

@@ -9,6 +9,8 @@ from lib.gate import skip_delta, within
 from lib.gating_bound import lower_bound
 from lib.gating_nested import CELL
 from lib.gating_outcomes import outcomes, policies
+from lib.keys import check_once
+from lib.whole import check_draws
 
 POINT = 1.0  # the pre-registered rule, percentage points
 ALWAYS = ["tier", "dataset", "k", "h", "d", "rerank", "delta", "ci_low", "ci_high", "p_value", "p_holm", "wins", "losses", "sign_p", "n"]
@@ -22,6 +24,7 @@ def always_table(decisions: pd.DataFrame, tier: str, resamples: int = 10_000, se
 
     Holm over the K of one data set.
     """
+    check_draws(resamples, seed)
     rows = []
     for dataset, part in policies(decisions).groupby("dataset"):
         wide = part.astype({"rerank_hit": float, "h_hit": float}).pivot(index="qid", columns="k", values=["rerank_hit", "h_hit", "d_hit"])
@@ -40,11 +43,16 @@ def cells(decisions: pd.DataFrame, choices: pd.DataFrame, tier: str, resamples: 
 
     delta, bound and inner_delta are in percentage points against always reranking, skip and gap are shares. ``bound``: one-sided 95 % (``lib.gating_bound``);
     ``within``: delta >= -1, unrounded; ``surely_within``: bound >= -1. Folds share training questions, so the interval is that of these gates on such
-    questions, not of the procedure. Raises ValueError where delta is not (beneficial - harmful) / n.
+    questions, not of the procedure. Raises ValueError where delta is not (beneficial - harmful) / n, and
+    where ``choices`` holds a fold twice or lacks a cell.
     """
+    check_draws(resamples, seed)
+    check_once(choices, [*CELL, "fold"], "choices", "keep those of one run and one gate")
     rows, found = [], outcomes(decisions, lesson)
     logs, spreads = dict(list(choices.groupby(CELL))), _spreads(found, resamples, seed)
     for key, part in found.groupby(CELL):
+        if key not in logs:
+            raise ValueError(f"choices: no fold of cell {key}; give the choices of the run that made the decisions")
         n, harm, gain = len(part), int(part["harmful"].sum()), int(part["beneficial"].sum())
         delta, rerank, gated = skip_delta(gain, harm, n), part["rerank_hit"].mean(), part["gated_hit"].mean()
         if abs(100 * (gated - rerank) - delta) > 1e-9:

@@ -14,8 +14,9 @@ from lib.gating_cells import cells
 from lib.gating_choose import RULES, Rule
 from lib.gating_inputs import QuestionSet, permuted
 from lib.gating_models import SMALL, Grid
-from lib.gating_nested import CELL, KS, OUTER, decide, nested, outer_folds
-from lib.gating_select import select
+from lib.gating_nested import CELL, KS, OUTER, check_sets, decide, nested, outer_folds
+from lib.gating_select import check_asked, select
+from lib.whole import check_draws, check_whole
 
 Decider = Callable[[QuestionSet, np.ndarray, np.ndarray], pd.DataFrame]  # (data, train, test) -> decisions of test
 LEAKS = ["tier", "decider", "dataset", "fold", "labels_moved", "decisions", "skip_moved", "fallback_moved", "p_harm_moved", "caught", "n"]
@@ -26,7 +27,8 @@ SAME, HONEST = "the same skips, fallback {}", "chosen and run inside the folds"
 
 
 def protocol(ks: Sequence[int] = KS, rules: Sequence[Rule] = RULES, grid: Grid = SMALL, seed: int = 0) -> Decider:
-    """The nested protocol as one function of (data, train, test)."""
+    """The nested protocol as one function of (data, train, test). Raises ValueError for a K, rule, grid or seed that is none."""
+    check_asked(ks, rules, grid, seed)
     return lambda data, train, test: decide(data, select(data, train, ks, rules, grid, seed)[0], train, test)
 
 
@@ -46,6 +48,8 @@ def leak_table(sets: Sequence[QuestionSet], deciders: dict[str, Decider], tier: 
 
     Any that does has seen a label (``caught``). ``labels_moved``: questions whose own labels really changed; 0 makes the check empty, and ``caught`` missing.
     """
+    check_sets(sets)
+    check_whole("folds", folds, 1)
     rows = []
     for name, decider in deciders.items():
         for data in sets:
@@ -66,6 +70,7 @@ def lossless_table(sets: Sequence[QuestionSet], tier: str, ks: Sequence[int] = K
     Two faults are taken away one after the other. As claimed: oracle fallback, measured on the questions that its threshold was chosen on (n counts them once
     a fold; no interval, since it is lossless by construction). Then the same on held-out questions; then the same skips with a fallback that can be run.
     """
+    check_draws(resamples, seed)
     claimed = nested(sets, ks, [LOSSLESS], grid._replace(fallbacks=("oracle",)), seed, outer, jobs)
     honest = nested(sets, ks, [LOSSLESS], grid, seed, outer, jobs)
     if claimed.decisions.empty:

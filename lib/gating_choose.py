@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lib.gate import skip_delta, within
+from lib.whole import is_number
 
 
 class Rule(NamedTuple):
@@ -43,8 +44,8 @@ def harmful(fallback: np.ndarray, rerank: np.ndarray) -> np.ndarray:
 
 
 def check_rule(rule: Rule) -> None:
-    """Raise ValueError for a rule of no known kind or of negative points."""
-    if rule.kind not in ("coverage", "budget") or not rule.points >= 0:
+    """Raise ValueError for what is no Rule, is of no known kind, or may lose less than nothing."""
+    if not isinstance(rule, Rule) or rule.kind not in ("coverage", "budget") or not is_number(rule.points, 0):
         raise ValueError(f"a rule is of kind coverage or budget with points >= 0, got {rule}")
 
 

@@ -15,6 +15,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import beta, binom
 
+from lib.whole import is_number, is_whole
+
 DELTA = 0.1  # chance that the high-probability rule may be wrong
 METHODS = ("as seen", "conformal", "high probability")
 SIZES = ["budget", "delta", "method", "harms", "questions"]
@@ -30,8 +32,10 @@ def threshold_of(p_harm: np.ndarray, harm: np.ndarray, budget: float, method: st
     >>> [round(threshold_of(p, harm, 1.0, m), 3) for m in METHODS]
     [0.973, 0.97, 0.963]
     """
-    if method not in METHODS or not 0 <= budget <= 100 or not 0 < delta < 1:
-        raise ValueError(f"method must be one of {METHODS}, budget lie in [0, 100] pp, delta in (0, 1); got {method!r}, {budget} and {delta}")
+    check_promise(budget, method, delta)
+    if len(p_harm) != len(harm) or np.isnan(p_harm).any():
+        raise ValueError(f"each calibration question needs a chance of harm and an outcome, got {len(p_harm)} chances, {int(np.isnan(p_harm).sum())} of them "
+                         f"missing, and {len(harm)} outcomes; leave out questions of a gate that refused")
     n, order = len(p_harm), np.argsort(p_harm, kind="stable")
     if not n:
         return -math.inf
@@ -40,6 +44,12 @@ def threshold_of(p_harm: np.ndarray, harm: np.ndarray, budget: float, method: st
     granted = _granted(harms[ends], n, budget / 100, method, delta)
     first = int(np.argmin(granted)) if not granted.all() else len(ends)
     return float(p[ends[first - 1]]) if first else -math.inf
+
+
+def check_promise(budget: float, method: str, delta: float) -> None:
+    """Raise ValueError for a method, budget (pp) or chance to be wrong that is none."""
+    if method not in METHODS or not is_number(budget, 0) or budget > 100 or not is_number(delta) or not 0 < delta < 1:
+        raise ValueError(f"method must be one of {METHODS}, budget lie in [0, 100] pp, delta in (0, 1); got {method!r}, {budget!r} and {delta!r}")
 
 
 def _granted(harms: np.ndarray, n: int, share: float, method: str, delta: float) -> np.ndarray:
@@ -66,7 +76,8 @@ def questions_needed(budget: float, method: str, harms: int = 0, delta: float = 
     >>> questions_needed(1.0, "high probability"), questions_needed(1.0, "conformal")
     (230, 99)
     """
-    if not 0 < budget < 100 or harms < 0:
+    check_promise(budget, method, delta)
+    if not 0 < budget < 100 or not is_whole(harms, 0):
         raise ValueError(f"a budget lies between 0 and 100 pp and harms are 0 or more, got {budget} and {harms}")
     low, high = harms, 2 * (harms + 1)
     while not _granted(np.array([harms]), high, budget / 100, method, delta)[0]:

@@ -7,10 +7,11 @@ import numpy as np
 import pandas as pd
 
 from lib import bootstrap
-from lib.gating_conformal import DELTA, METHODS, threshold_of
+from lib.gating_conformal import DELTA, METHODS, check_promise, threshold_of
 from lib.gating_inputs import question_sets
 from lib.gating_models import basis_of, design, fit
 from lib.gating_simulated import simulated
+from lib.whole import check_seed, check_whole
 
 CHECK = ["method", "budget", "delta", "n", "mean_harm", "ci_low", "ci_high", "violations", "violations_low", "violations_high", "skip", "nothing",
          "kept", "runs"]
@@ -18,7 +19,9 @@ CHECK = ["method", "budget", "delta", "n", "mean_harm", "ci_low", "ci_high", "vi
 
 def known_scores(n: int = 4000, train: int = 400, k: int = 5, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """(what a logistic gate learned from ``train`` other questions says, the true chance that a skip harms), each (n,): the population to draw from."""
-    s = simulated(n + train, seed)
+    check_whole("n", n, 1)
+    check_whole("train", train, 2)
+    s = simulated(n + train, seed, ks=(k,))
     data = question_sets(s.lists, s.targets, s.questions, s.vectors)[0][0]
     truth = s.truth[s.truth["k"] == k].set_index("qid").loc[data.qids, "p_harm"].to_numpy()
     harm = (data.ranks["R"] <= k) & (data.ranks["H"] > k)
@@ -37,6 +40,14 @@ def promises_table(scores: np.ndarray, truth: np.ndarray, budgets: Sequence[floa
     ``skip``: share skipped; ``nothing``: share of draws that skip nothing. ``kept``: whether the draws are compatible with the method's promise (conformal: the
     mean; high probability: violations of at most delta); missing for ``as seen``, which promises nothing.
     """
+    if not 0 < len(scores) == len(truth) or not np.isfinite([scores, truth]).all():
+        raise ValueError(f"a population needs a score and a true chance of harm each, got {len(scores)} and {len(truth)}; see known_scores")
+    check_seed(seed)
+    for name, values in (("sizes", sizes), ("runs", (runs,))):
+        for value in values:
+            check_whole(name, value, 1)
+    for budget in budgets:
+        check_promise(budget, METHODS[0], delta)
     order = np.argsort(scores, kind="stable")
     ranked, harm_upto = scores[order], np.append(0.0, 100 * np.cumsum(truth[order]) / len(truth))
     rows = []

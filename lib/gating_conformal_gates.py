@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from lib.gating_choose import Rule
-from lib.gating_conformal import DELTA, METHODS, threshold_of
+from lib.gating_conformal import DELTA, check_promise, threshold_of
 from lib.gating_inputs import QuestionSet
 from lib.gating_learner import folds_of
 from lib.gating_models import Grid
@@ -27,10 +27,10 @@ def conformal_gates(sets: Sequence[QuestionSet], budgets: Sequence[float] = (0.5
     once a budget. Log: dataset, k, rule, fold, model, fallback, threshold (missing: skip nothing), sizes of both halves, harms (calibration questions that a
     skip would harm). Raises ValueError for an unknown method, K or budget.
     """
+    for budget in budgets:
+        check_promise(budget, method, delta)
     rules = [Rule(f"budget {b:g}", "budget", float(b)) for b in budgets]
-    check(ks, rules, grid, outer)
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {METHODS}, got {method!r}")
+    check(sets, ks, rules, grid, seed, outer)
     made, log = [], []
     for data in sets:
         for fold, train, test in outer_folds(data, outer, seed):

@@ -8,6 +8,9 @@ import pandas as pd
 
 from lib import stats
 from lib.gating_nested import CELL
+from lib.gating_outcomes import check_decided_once
+from lib.keys import check_once
+from lib.whole import check_draws, is_number
 
 COST = ["tier", *CELL, "always_per_1k", "gated_per_1k", "saved", "saved_low", "saved_high", "skip", "always_seconds", "gated_seconds", "always_p95",
         "gated_p95", "counts", "measured", "n"]
@@ -21,11 +24,20 @@ def cost_table(decisions: pd.DataFrame, usage: pd.DataFrame, prices: Mapping[str
     ``usage``: dataset, qid and any of tokens, pairs, seconds, as one reranking of the question used them. A question without a count takes its data set's
     mean, and ``counts`` then says "per-call average" where the document does: of ``n`` questions so many are ``measured``. ``prices``: of a million
     ``tokens``, of a thousand ``pairs``, in any currency. Skipping by the average saves exactly the skip rate; by measured counts, more or less. Raises
-    ValueError for a price of something not counted.
+    ValueError for a price of something not counted, a price or usage below 0, and a question whose usage or decision is given twice.
     """
+    check_draws(resamples, seed)
+    check_decided_once(decisions)
+    check_once(usage, ["dataset", "qid"], "usage", "add up what one reranking of the question used")
     if not prices or (unknown := [u for u in prices if u not in UNITS or u not in usage]):
         raise ValueError(f"prices are of {', '.join(UNITS)}, as far as usage counts them, got {dict(prices)} and columns {list(usage)}"
                          + (f"; {unknown} is not counted" if prices else ""))
+    if wrong := {u: p for u, p in prices.items() if not is_number(p, 0)}:
+        raise ValueError(f"prices are numbers of 0 or more, got {wrong}; mend prices")
+    for unit in [u for u in ("tokens", "pairs", "seconds") if u in usage]:
+        if (wrong := (usage[unit].astype(float) < 0) | np.isinf(usage[unit].astype(float))).any():
+            raise ValueError(f"usage: {unit} of {usage.loc[wrong, ['dataset', 'qid', unit]].iloc[0].to_dict()} cannot be; "
+                             "give what was measured, or leave it missing")
     rows, counted = [], usage.assign(cost=sum(p * usage[u].astype(float) / UNITS[u] for u, p in prices.items()))
     for key, part in decisions.groupby(CELL):
         mine = part[["dataset", "qid", "skip"]].merge(counted, on=["dataset", "qid"], how="left")

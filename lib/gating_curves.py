@@ -13,6 +13,7 @@ import pandas as pd
 from lib import stats
 from lib.gating_outcomes import outcomes
 from lib.gating_rivals_table import LEARNED
+from lib.whole import check_draws, is_number
 
 SHARES = tuple(round(0.05 * i, 2) for i in range(21))
 AREAS = ["tier", "gate", "dataset", "k", "rule", "knows", "ci_low", "ci_high", "n"]
@@ -26,8 +27,11 @@ def decision_curves(runs: Mapping[str, pd.DataFrame], tier: str, k: int, rule: s
 
     ``random`` and ``oracle`` (beneficial skips first, harmful ones last) fall back as the gate ``learned`` does, or the first one given. Questions with equal
     chances of harm share what is skipped of them, so a gate that knows nothing draws the random line. A fold that refused counts as knowing nothing. The
-    interval is over questions with their places in the order held fast.
+    interval is over questions with their places in the order held fast. Raises ValueError for a share outside [0, 1].
     """
+    check_draws(resamples, seed)
+    if wrong := [s for s in shares if not is_number(s, 0) or s > 1]:
+        raise ValueError(f"shares of questions lie in [0, 1], got {wrong[0]!r}")
     rows, first = [], LEARNED if LEARNED in runs else next(iter(runs), None)
     for gate, decisions in runs.items():
         for dataset, part in outcomes(decisions[(decisions["k"] == k) & (decisions["rule"] == rule)]).groupby("dataset"):
@@ -45,6 +49,7 @@ def areas(runs: Mapping[str, pd.DataFrame], tier: str, k: int, rule: str, resamp
     skips at random, 1 for the oracle, below 0 for one that knows the wrong way round; with interval. Each against its own fallbacks; missing where no skip
     changes anything.
     """
+    check_draws(resamples, seed)
     rows, shares = [], np.linspace(0, 1, 101)
     for gate, decisions in runs.items():
         for dataset, part in outcomes(decisions[(decisions["k"] == k) & (decisions["rule"] == rule)]).groupby("dataset"):

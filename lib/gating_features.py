@@ -8,10 +8,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
+from numbers import Real
 
 import numpy as np
 import pandas as pd
+
+from lib.keys import check_once, keyed
 
 DEPTH = 10           # places of a list that are looked at
 DDOF = 0             # of the standard deviation: the document states none, numpy divides by n
@@ -35,33 +38,36 @@ _COMPARISON, _AGGREGATION = (re.compile(p, re.IGNORECASE) for p in (COMPARISON, 
 
 
 def features_of(question: str, h: Sequence[tuple[str, float]], v: Sequence[tuple[str, float]]) -> np.ndarray:
-    """The features of one question, (27,), from the (title, score) of lists H and V, best first.
+    """The features of one question, (27,), from the (title, score) of lists H and V, best first. Raises ValueError for a score that is not finite.
 
     >>> dict(zip(NAMES, features_of("Who?", [("A", 2.0), ("B", 1.0)], [("B", 0.5)]).tolist()))["h_gap_1_2"]
     1.0
     """
-    codes = {title: i for i, title in enumerate(dict.fromkeys(t for t, _ in (*h, *v)))}
-    arrays = []
-    for found in (h, v):
+    arrays, codes = [], {}
+    for name, found in (("H", h), ("V", v)):
+        _check_pairs(name, found)
         scores, titles = _empty(1)
         for place, (title, score) in enumerate(found[:DEPTH]):
-            scores[0, place], titles[0, place] = score, codes[title]
+            known = title if isinstance(title, str) or not pd.isna(title) else (len(arrays), place)  # a missing title equals no other
+            scores[0, place], titles[0, place] = np.nan if score is None else score, codes.setdefault(known, len(codes))
         arrays += [scores, titles]
-    return _features(*arrays, [question])[0]
+    return _finite(_features(*arrays, [question]), lambda row: "this question")[0]
 
 
 def feature_table(lists: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFrame:
     """The features of every row of ``questions`` (dataset, qid, question): dataset, qid, then NAMES, in the order of ``questions``.
 
     ``lists``: dataset, qid, list (H and V are read), rank from 1, title, score. A question without a list has the features of an empty one. Raises ValueError
-    for two rows of one place.
+    for two rows of one place, a rank that is none, and a score that is not finite (missing: MISSING).
     """
+    questions, lists = keyed(questions, "questions"), keyed(lists, "lists")
     where = pd.MultiIndex.from_frame(questions[["dataset", "qid"]])
     rows = lists[lists["list"].isin(["H", "V"]) & (lists["rank"] <= DEPTH)]
-    if rows.duplicated(["dataset", "qid", "list", "rank"]).any():
-        twice = rows[rows.duplicated(["dataset", "qid", "list", "rank"])].iloc[0]
-        raise ValueError(f"rank {twice['rank']} of list {twice['list']} of question {twice['qid']!r} is given twice; rank each list 1, 2, 3, ...")
-    rows = rows.assign(code=pd.factorize(rows["title"])[0])
+    check_once(rows, ["dataset", "qid", "list", "rank"], "lists", "rank each list 1, 2, 3, ...")
+    if not ((rows["rank"] >= 1) & (rows["rank"] % 1 == 0)).all():
+        raise ValueError("lists: ranks are whole numbers from 1; rank each list 1, 2, 3, ...")
+    codes, known = pd.factorize(rows["title"])
+    rows = rows.assign(code=np.where(codes >= 0, codes, len(known) + np.arange(len(rows))))  # a missing title equals no other
     arrays = []
     for name in ("H", "V"):
         scores, titles = _empty(len(questions))
@@ -70,14 +76,33 @@ def feature_table(lists: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFrame:
         kept, place = at >= 0, part["rank"].to_numpy(int) - 1
         scores[at[kept], place[kept]], titles[at[kept], place[kept]] = part["score"].to_numpy(float)[kept], part["code"].to_numpy(int)[kept]
         arrays += [scores, titles]
-    made = pd.DataFrame(_features(*arrays, questions["question"].tolist()), columns=list(NAMES))
+    known = _finite(_features(*arrays, questions["question"].tolist()), lambda row: " of ".join(map(repr, where[row][::-1])))
+    made = pd.DataFrame(known, columns=list(NAMES))
     return pd.concat([questions[["dataset", "qid"]].reset_index(drop=True), made], axis=1)
+
+
+def _check_pairs(name: str, found: Sequence[tuple[str, float]]) -> None:
+    if isinstance(found, str) or not isinstance(found, Sequence):
+        raise ValueError(f"list {name} is a {type(found).__name__}, expected a sequence of (title, score), best first")
+    for pair in found[:DEPTH]:
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not isinstance(pair[0], Hashable) or not isinstance(pair[1], (Real, type(None))):
+            raise ValueError(f"list {name} holds {pair!r}, expected (title, score)")
+
+
+def _finite(features: np.ndarray, who: Callable[[int], str]) -> np.ndarray:
+    """``features`` (n, 27); raises ValueError where one is not finite, and ``who`` says whose."""
+    if (wrong := ~np.isfinite(features)).any():
+        row, column = np.argwhere(wrong)[0]
+        raise ValueError(f"feature {NAMES[column]} of {who(int(row))} is {features[row, column]}: a score of its lists H or V is infinite or endlessly large; "
+                         "give finite scores, or leave a missing one out")
+    return features
 
 
 def _empty(n: int) -> tuple[np.ndarray, np.ndarray]:
     return np.full((n, DEPTH), np.nan), np.full((n, DEPTH), -1)
 
 
+@np.errstate(invalid="ignore", over="ignore")  # what comes out infinite is refused by name
 def _features(h_scores: np.ndarray, h_titles: np.ndarray, v_scores: np.ndarray, v_titles: np.ndarray, questions: Sequence[str]) -> np.ndarray:
     """(n, 27) from scores (n, DEPTH) and title codes (n, DEPTH; -1: no such place)."""
     h, v = _scores(h_scores, h_titles >= 0), _scores(v_scores, v_titles >= 0)

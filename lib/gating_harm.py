@@ -13,6 +13,8 @@ from lib.gating_bound import auc_interval
 from lib.gating_choose import Rule
 from lib.gating_nested import CELL
 from lib.gating_outcomes import outcomes
+from lib.keys import check_once
+from lib.whole import check_draws
 
 FORMS = {"calibrated": "p_harm", "raw": "p_raw"}
 HARM = ["tier", *CELL, "budget", "expected", "realised", "excess", "excess_low", "excess_high", "in_budget", "ece", "ece_low", "ece_high", "ece_raw",
@@ -30,6 +32,7 @@ def harm_table(decisions: pd.DataFrame, rules: Sequence[Rule], tier: str, resamp
 
     ``in_budget``: realised harm within the budget; missing for the coverage rule, which has none. A calibration error is never negative: its interval leans up.
     """
+    check_draws(resamples, seed)
     points, rows = {r.name: r.points for r in rules if r.kind == "budget"}, []
     for dataset, part in outcomes(decisions).groupby("dataset"):
         groups = list(part.groupby(CELL))
@@ -85,6 +88,7 @@ def reliability(decisions: pd.DataFrame, tier: str, resamples: int = 10_000, see
 
     Empty bins have count 0 and no values. ``questions``: distinct questions in the bin.
     """
+    check_draws(resamples, seed)
     rows = []
     for (dataset, rule), g in outcomes(decisions).groupby(["dataset", "rule"]):
         for form, column in FORMS.items():
@@ -104,8 +108,14 @@ def reliability(decisions: pd.DataFrame, tier: str, resamples: int = 10_000, see
 def rule_table(decisions: pd.DataFrame, cells: pd.DataFrame, harms: pd.DataFrame, tier: str, resamples: int = 10_000, seed: int = 0) -> pd.DataFrame:
     """The rules beside each other (Table 8): skip rate and delta averaged over cells, counts added up, and in how many cells each promise was kept.
 
-    Each data set is drawn by itself; ``worst``: the lowest delta of a cell; ``cells_over_promise``: realised harm above expected.
+    Each data set is drawn by itself; ``worst``: the lowest delta of a cell; ``cells_over_promise``: realised harm above expected. Raises ValueError where
+    ``cells`` and ``harms`` do not hold the same cells, each once.
     """
+    check_draws(resamples, seed)
+    for table, name in ((cells, "cells"), (harms, "harms")):
+        check_once(table, CELL, name)
+    if len(cells) != len(harms) or len(cells.merge(harms[CELL], on=CELL)) < len(cells):
+        raise ValueError(f"{len(cells)} cells and {len(harms)} rows of harm do not belong together; make both from one table of decisions")
     rows, found = [], outcomes(decisions)
     for rule, mine in cells.groupby("rule", sort=False):
         told = harms[harms["rule"] == rule]

@@ -8,8 +8,10 @@ import pandas as pd
 
 from lib import bootstrap, stats
 from lib.gating_inputs import QuestionSet, target_ranks
-from lib.gating_nested import OUTER, outer_folds
+from lib.gating_nested import OUTER, check_sets, outer_folds
 from lib.gating_outcomes import outcomes
+from lib.keys import check_once, keyed
+from lib.whole import check_draws, check_whole
 
 PIPELINES = ("H", "rerank", "gated")
 LEVELS = (0.25, 0.20, 0.10, 0.05)
@@ -27,6 +29,7 @@ def gated_ranks(sets: Sequence[QuestionSet], decisions: pd.DataFrame, k: int, ru
     One policy, that of ``k`` and ``rule``, is read at every depth, as the document does. Lists D are learned again from each training fold. Raises ValueError
     where the decisions were made with other folds.
     """
+    check_sets(sets)
     mine, parts = decisions[(decisions["k"] == k) & (decisions["rule"] == rule)], []
     for data in sets:
         told = mine[mine["dataset"] == data.dataset].set_index("qid")
@@ -46,7 +49,13 @@ def gated_ranks(sets: Sequence[QuestionSet], decisions: pd.DataFrame, k: int, ru
 
 
 def lasthop_curves(ranks: pd.DataFrame, tier: str, depths: Sequence[int] = DEPTHS, resamples: int = 10_000, seed: int = 0) -> pd.DataFrame:
-    """Share of questions whose target is among the first k, a row a data set, pipeline and k, with its interval; one draw for all rows of a data set."""
+    """Share of questions whose target is among the first k, a row a data set, pipeline and k, with its interval; one draw for all rows of a data set.
+
+    Raises ValueError for a question given twice in one pipeline, and depths that are no whole numbers.
+    """
+    check_draws(resamples, seed)
+    _check_depths(depths)
+    check_once(ranks, ["dataset", "qid", "pipeline"], "ranks")
     rows = []
     for dataset, part in ranks.groupby("dataset"):
         wide = part.pivot(index="qid", columns="pipeline", values="rank")
@@ -56,6 +65,13 @@ def lasthop_curves(ranks: pd.DataFrame, tier: str, depths: Sequence[int] = DEPTH
         found = [bootstrap.percentile_interval(m, d, codes, tested=False) for m, d in zip(means[0], drawn.T)]
         rows += [(tier, dataset, *key, i.estimate, i.low, i.high, i.n) for key, i in zip(keys, found)]
     return pd.DataFrame(rows, columns=CURVE)
+
+
+def _check_depths(depths: Sequence[int]) -> None:
+    for k in depths:
+        check_whole("k", k, 1)
+    if len(set(depths)) < len(depths):
+        raise ValueError(f"each k is asked for once, got {list(depths)}")
 
 
 def smallest_k(curves: pd.DataFrame, levels: Sequence[float] = LEVELS) -> pd.DataFrame:
@@ -73,8 +89,16 @@ def pool_expansion(pools: Mapping[str, pd.DataFrame], targets: pd.DataFrame, tie
     """LastHop@k of lists reranked over larger pools against the first one given (document 002, Table 9), on the questions that all of them ranked.
 
     ``pools``: dataset, qid, rank, ``unit``, by name. delta in pp with interval; wins and losses with their exact sign test; Holm over one pool's ks. That no
-    test is significant does not make pools equal: read the interval. The first pool's own rows have no delta.
+    test is significant does not make pools equal: read the interval. The first pool's own rows have no delta. Raises ValueError for
+    a target or a passage of a list that is given twice.
     """
+    check_draws(resamples, seed)
+    _check_depths(ks)
+    targets = keyed(targets, "targets").dropna(subset=[unit])
+    check_once(targets, ["dataset", "qid"], "targets")
+    pools = {name: keyed(p, f"pool {name}") for name, p in pools.items()}
+    for name, p in pools.items():
+        check_once(p, ["dataset", "qid", "rank"], f"pool {name}", "keep the list of one reranker")
     rows, names = [], list(pools)
     for dataset, goal in targets.groupby("dataset"):
         mine = {name: p[p["dataset"] == dataset] for name, p in pools.items()}
@@ -99,10 +123,13 @@ def replayed(decisions: pd.DataFrame, f1: pd.DataFrame, tier: str, k: int = 5, r
 
     ``f1``: dataset, qid, h, rerank, and d where the lists D were read. *Covered*: the gate's list was read, i.e. reranked questions and skips to H (to D, if
     known); h, rerank, gated and delta = gated - rerank (in F1) are over these alone, h_all and rerank_all over all n. Skips to an unread D drop out, and those
-    are skipped questions: with few covered, the three do not speak for all. Raises ValueError for missing columns.
+    are skipped questions: with few covered, the three do not speak for all. Raises ValueError for missing columns, and
+    for a question whose F1 or decision is given twice.
     """
+    check_draws(resamples, seed)
     if missing := [c for c in ("dataset", "qid", "h", "rerank") if c not in f1]:
         raise ValueError(f"f1: columns {missing} are missing, found {list(f1)}")
+    check_once(f1, ["dataset", "qid"], "f1", "keep the answers of one reader")
     rows = []
     found = outcomes(decisions[decisions["k"] == k]).merge(f1, on=["dataset", "qid"], how="inner").dropna(subset=["h", "rerank"])
     for (dataset, rule), part in found.groupby(["dataset", "rule"]):

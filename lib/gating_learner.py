@@ -9,14 +9,16 @@ import numpy as np
 from lib.cross_encoder_quality import platt
 from lib.gating_inputs import QuestionSet
 from lib.gating_models import Grid, Scorer, basis_of, cut, design, fit, logit
+from lib.whole import check_seed
 
 
 def folds_of(qids: Sequence[str], folds: int, seed: int, name: str) -> np.ndarray:
-    """A fold a question, sizes equal to one, by the order of hashes: the order of the rows does not matter.
+    """A fold a question, sizes equal to one, by the order of hashes: the order of the rows does not matter. Raises ValueError for a seed that is none.
 
     >>> sorted(folds_of(["a", "b", "c"], 3, 0, "outer").tolist())
     [0, 1, 2]
     """
+    check_seed(seed)
     keys = [hashlib.sha256(f"{name}:{seed}:{q}".encode()).hexdigest() for q in qids]
     place = np.empty(len(keys), int)
     place[np.argsort(keys, kind="stable")] = np.arange(len(keys))

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lib.whole import check_seed, check_whole
+
 LABELS = ("rerank_helps", "fallback_has_gold")
 FOREST = {"n_estimators": 40, "min_samples_leaf": 5, "max_features": "sqrt"}
 BOOSTING = {"max_iter": 40, "learning_rate": 0.1, "max_leaf_nodes": 7, "min_samples_leaf": 10, "early_stopping": False}
@@ -36,6 +38,20 @@ def grid_of(name: str) -> Grid:
     if name not in grids:
         raise ValueError(f"a grid is {' or '.join(grids)}, got {name!r}")
     return grids[name]
+
+
+def check_grid(grid: Grid) -> None:
+    """Raise ValueError for a grid that no fold can choose from."""
+    known = {"models": ("lr", "rf", "gbm"), "labels": LABELS, "fallbacks": ("H", "D", "oracle"), "constants": ("never", "always")}
+    for name, allowed in known.items():
+        told = getattr(grid, name)
+        if isinstance(told, str) or [v for v in told if v not in allowed] or len(set(told)) < len(told):
+            raise ValueError(f"the grid holds {name} {told!r}; a tuple of {', '.join(allowed)} is expected, each at most once")
+    for pca in grid.pcas:
+        check_whole("grid.pcas", pca, 0)
+    check_whole("grid.inner", grid.inner, 2)
+    if len(set(grid.pcas)) < len(grid.pcas) or grid.models and not (grid.pcas and grid.labels and grid.fallbacks):
+        raise ValueError(f"a grid with models needs pcas, labels and fallbacks, each once, got pcas {grid.pcas}, labels {grid.labels}, {grid.fallbacks}")
 
 
 class Basis(NamedTuple):
@@ -74,7 +90,10 @@ def design(features: np.ndarray, vectors: np.ndarray, basis: Basis) -> np.ndarra
 
 
 def fit(kind: str, x: np.ndarray, y: np.ndarray, seed: int) -> Any:
-    """A fitted model of ``kind`` (lr, rf or gbm); y holds both classes. Raises ValueError for another kind."""
+    """A fitted model of ``kind`` (lr, rf or gbm); y holds both classes. Raises ValueError for another kind, a seed that is none, and one class alone."""
+    check_seed(seed)
+    if not 0 < np.sum(y) < len(y):
+        raise ValueError(f"{len(y)} questions, of which {int(np.sum(y))} have the label: both classes are needed to learn one; give more questions")
     from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline

@@ -11,12 +11,12 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from lib.gating_choose import RULES, Rule, check_rule
+from lib.gating_choose import RULES, Rule
 from lib.gating_inputs import QuestionSet
 from lib.gating_learner import folds_of
-from lib.gating_models import FULL, LABELS, Grid
-from lib.gating_select import Gate, chances, hits_of, select, skips
-from lib.whole import check_whole
+from lib.gating_models import FULL, Grid
+from lib.gating_select import Gate, chances, check_asked, hits_of, select, skips
+from lib.whole import check_seed, check_whole, is_whole
 
 KS = (1, 5, 10)
 OUTER = 5
@@ -37,8 +37,10 @@ class Nested(NamedTuple):
 
 def nested(sets: Sequence[QuestionSet], ks: Sequence[int] = KS, rules: Sequence[Rule] = RULES, grid: Grid = FULL, seed: int = 0, outer: int = OUTER,
            jobs: int = 1) -> Nested:
-    """The protocol on every data set, ``jobs`` outer folds at a time, which changes no number. Raises ValueError for a K, rule or grid that is none."""
-    check(ks, rules, grid, outer)
+    """The protocol on every data set, ``jobs`` outer folds at a time, which changes no number. Raises ValueError for what ``check`` refuses."""
+    check(sets, ks, rules, grid, seed, outer)
+    if not is_whole(jobs, 1) and jobs != -1:
+        raise ValueError(f"jobs must be a whole number of 1 or more, or -1 for all cores, got {jobs!r}")
     tasks = [(data, train, test, fold) for data in sets for fold, train, test in outer_folds(data, outer, seed)]
     found = _each(tasks, lambda data, train, test, fold: fold_tables(data, train, test, fold, ks, rules, grid, seed), jobs)
     parts = [pd.concat(tables, ignore_index=True) if tables else None for tables in zip(*found)] or [None] * 3
@@ -46,24 +48,27 @@ def nested(sets: Sequence[QuestionSet], ks: Sequence[int] = KS, rules: Sequence[
     return Nested(made[0].sort_values([*CELL, "qid"], ignore_index=True), *(t.sort_values([*CELL, "fold"], kind="stable", ignore_index=True) for t in made[1:]))
 
 
-def check(ks: Sequence[int], rules: Sequence[Rule], grid: Grid, outer: int) -> None:
+def check(sets: Sequence[QuestionSet], ks: Sequence[int], rules: Sequence[Rule], grid: Grid, seed: int, outer: int) -> None:
     """Raise ValueError for what no run can use, before anything is fitted."""
     check_whole("outer", outer, 2)
-    check_whole("grid.inner", grid.inner, 2)
-    for k in ks:
-        check_whole("k", k, 1)
-    for rule in rules:
-        check_rule(rule)
-    if len({r.name for r in rules}) < len(rules) or not rules or not ks:
-        raise ValueError(f"at least one K and one rule, each rule under a name of its own, are needed, got {list(ks)} and {[r.name for r in rules]}")
-    known = {"fallbacks": {"H", "D", "oracle"}, "labels": {*LABELS}, "models": {"lr", "rf", "gbm"}, "constants": {"never", "always"}}
-    wrong = set().union(*({*getattr(grid, name)} - names for name, names in known.items()))
-    if wrong:
-        raise ValueError(f"the grid holds {sorted(wrong)}; models are lr, rf, gbm, labels {LABELS}, fallbacks H and D, constants never and always")
+    check_asked(ks, rules, grid, seed)
+    check_sets(sets)
+
+
+def check_sets(sets: Sequence[QuestionSet]) -> None:
+    """Raise ValueError where two data sets have one name, or two questions of one data set."""
+    names = [data.dataset for data in sets]
+    if len(set(names)) < len(names):
+        raise ValueError(f"the data sets are called {names}; give each a name of its own, or join their questions")
+    for data in sets:
+        if len(set(data.qids)) < len(data.qids):
+            raise ValueError(f"{data.dataset}: {len(data.qids)} questions have {len(set(data.qids))} qids; give each question a qid of its own")
 
 
 def outer_folds(data: QuestionSet, outer: int = OUTER, seed: int = 0) -> list[tuple[int, np.ndarray, np.ndarray]]:
-    """(fold, train, test), positions in ``data``, for each fold that has questions."""
+    """(fold, train, test), positions in ``data``, for each fold that has questions. Raises ValueError for fewer than two folds and a seed that is none."""
+    check_whole("outer", outer, 2)
+    check_seed(seed)
     folds = folds_of(data.qids, outer, seed, "outer")
     return [(f, np.flatnonzero(folds != f), np.flatnonzero(folds == f)) for f in range(outer) if (folds == f).any()]
 
@@ -81,7 +86,7 @@ def fold_tables(data: QuestionSet, train: np.ndarray, test: np.ndarray, fold: in
     """Decisions, choices and tried configurations of one outer fold: the labels of ``test`` are read only to fill in the hits."""
     gates, tried = select(data, train, ks, rules, grid, seed)
     decisions = decide(data, gates, train, test).assign(fold=fold)
-    log = pd.DataFrame([_logged(g) for g in gates]).assign(fold=fold, n_test=len(test))
+    log = pd.DataFrame([logged(g) for g in gates]).assign(fold=fold, n_test=len(test))
     return decisions[DECISIONS], log[CHOICES], pd.DataFrame(tried).assign(dataset=data.dataset, fold=fold)[TRIED]
 
 
@@ -100,7 +105,8 @@ def decide(data: QuestionSet, gates: Sequence[Gate], train: np.ndarray, test: np
     return pd.concat(rows, ignore_index=True)
 
 
-def _logged(gate: Gate) -> dict:
+def logged(gate: Gate) -> dict:
+    """A gate's choice as a row of the log, its fold and ``n_test`` aside."""
     c = gate.choice
     own = {name: getattr(c, name) for name in ("dataset", "k", "rule", "model", "label", "fallback", "pca", "slope", "intercept", "base_rate", "positives")}
     inner = {f"inner_{name}": getattr(c.cut, name) for name in ("skip", "delta", "expected", "harmful", "beneficial")}

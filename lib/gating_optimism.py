@@ -14,7 +14,8 @@ import pandas as pd
 
 from lib import bootstrap
 from lib.gating_bound import lower_bound
-from lib.gating_choose import RULES, Rule
+from lib.gating_choose import RULES, Rule, check_rule
+from lib.whole import check_seed, check_whole
 
 COLUMNS = ["rule", "n", "grid", "quantity", "estimate", "ci_low", "ci_high", "runs"]
 QUANTITIES = ("promised", "true", "optimism", "skip_promised", "skip_true", "true_passes", "held_out_passes", "bound_passes")
@@ -29,8 +30,17 @@ def optimism_table(ns: Sequence[int] = (250, 500, 2000), grids: Sequence[int] = 
     """Mean over simulated runs, with interval: rule, n (training and held-out questions each), grid (candidates), quantity, estimate, ci_low, ci_high, runs.
 
     coverage: promised and true are deltas in pp, optimism = promised - true. budget: they are harms, optimism = true - promised. passes: shares of
-    runs within the rule, by the known truth, by ``n`` held-out questions, and by the one-sided bound on these.
+    runs within the rule, by the known truth, by ``n`` held-out questions, and by the one-sided bound on these. Raises ValueError for numbers that are not
+    whole, a rule or a seed that is none.
     """
+    check_seed(seed)
+    for name, values in (("ns", ns), ("grids", grids), ("runs", (runs,))):
+        for value in values:
+            check_whole(name, value, 1)
+    for rule in rules:
+        check_rule(rule)
+    if not len(grids) or not len(rules):
+        raise ValueError("at least one size of the grid and one rule are needed")
     rows = []
     for n in ns:
         per_run = [_run(n, grids, rules, np.random.default_rng([seed, n, r])) for r in range(runs)]

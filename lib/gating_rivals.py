@@ -17,8 +17,8 @@ from lib.gating_features import DEPTH, NAMES
 from lib.gating_inputs import QuestionSet
 from lib.gating_learner import calibrated, folds_of, scaling
 from lib.gating_models import Basis, Grid, Scorer
-from lib.gating_nested import CELL, CHOICES, DECISIONS, KS, OUTER, TRIED, Nested, _logged, check, decide, nested, outer_folds
-from lib.gating_select import Gate, _best, _cut, _ranks, hits_of
+from lib.gating_nested import CELL, CHOICES, DECISIONS, KS, OUTER, TRIED, Nested, check, decide, logged, nested, outer_folds
+from lib.gating_select import Gate, best_of, cut_of, hits_of, ranks_of
 
 Statistic = Callable[[QuestionSet], np.ndarray]  # confidence of each question's list, (n,); high: skip
 INNER = 3  # folds that D's labels are cross-fitted in, as the learned gate's
@@ -93,7 +93,7 @@ def rivals(sets: Sequence[QuestionSet], statistics: Mapping[str, Statistic], ks:
 def one_threshold(sets: Sequence[QuestionSet], statistic: Statistic, ks: Sequence[int] = KS, rules: Sequence[Rule] = RULES, seed: int = 0,
                   outer: int = OUTER) -> Nested:
     """The nested protocol for a gate that knows one number a question. Raises ValueError for a K or rule that is none, or a statistic that is not finite."""
-    check(ks, rules, Grid((), ()), outer)
+    check(sets, ks, rules, Grid((), ()), seed, outer)
     parts = []
     for data in sets:
         told = np.asarray(statistic(data), float)
@@ -107,7 +107,7 @@ def one_threshold(sets: Sequence[QuestionSet], statistic: Statistic, ks: Sequenc
 
 
 def _fold(data: QuestionSet, train: np.ndarray, test: np.ndarray, fold: int, ks: Sequence[int], rules: Sequence[Rule], seed: int) -> tuple:
-    ranks = _ranks(data, train, folds_of(data.qids[train], INNER, seed, "inner"))
+    ranks = ranks_of(data, train, folds_of(data.qids[train], INNER, seed, "inner"))
     told = data.features[train, 0]
     model = Standing(float(told.mean()), float(told.std()) or 1.0) if len(train) else None
     gates, tried = [], []
@@ -115,12 +115,12 @@ def _fold(data: QuestionSet, train: np.ndarray, test: np.ndarray, fold: int, ks:
         hits = hits_of(ranks, k)
         options = [_option(model, data.features[train], hits, fallback) for fallback in ("H", "D") if fallback in hits]
         for rule in rules:
-            made = [(o, _cut(o, hits, rule)) for o in options]
+            made = [(o, cut_of(o, hits, rule)) for o in options]
             tried += [{"k": k, "rule": rule.name, "model": "threshold", "label": "rerank_helps", "fallback": o["fallback"], "pca": 0,
                        "available": o["available"], "inner_skip": c.skip, "inner_delta": c.delta, "inner_expected": c.expected} for o, c in made]
-            gate = _best(data.dataset, k, rule, made, len(train), None, hits)
+            gate = best_of(data.dataset, k, rule, made, len(train), None, hits)
             gates.append(Gate(gate.choice, Scorer(model, Basis(np.zeros(0), np.zeros((0, 0))), "rerank_helps")) if gate.choice.model == "threshold" else gate)
-    log = pd.DataFrame([_logged(g) for g in gates]).assign(fold=fold, n_test=len(test))
+    log = pd.DataFrame([logged(g) for g in gates]).assign(fold=fold, n_test=len(test))
     return decide(data, gates, train, test).assign(fold=fold)[DECISIONS], log[CHOICES], pd.DataFrame(tried).assign(dataset=data.dataset, fold=fold)[TRIED]
 
 

@@ -11,7 +11,8 @@ from lib.gate import random_gate_delta, skip_delta, within
 from lib.gating_bound import lower_bound
 from lib.gating_cells import POINT
 from lib.gating_nested import CELL, DECISIONS
-from lib.gating_outcomes import outcomes, policies
+from lib.gating_outcomes import check_decided_once, outcomes, policies
+from lib.whole import check_draws
 
 RIVALS = ["tier", "gate", *CELL, "fallbacks", "skip", "skip_low", "skip_high", "rerank", "gated", "delta", "ci_low", "ci_high", "bound", "harmful",
           "beneficial", "sign_p", "within", "surely_within", "random", "over_random", "over_low", "over_high", "n"]
@@ -23,6 +24,7 @@ FIXED = "fixed"  # the rule of a policy that has none
 
 def fixed(decisions: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Decisions of "always H", "always D" and "always rerank", from those of any gate; no D where a question of the data set lacks it."""
+    check_decided_once(decisions)
     one = decisions.drop_duplicates(["dataset", "qid", "k"]).assign(rule=FIXED, p_harm=np.nan, p_raw=np.nan)
     with_d = one[one["d_hit"].notna().groupby(one["dataset"]).transform("all")] if len(one) else one
     made = {"always H": one.assign(skip=True, fallback="H"), "always D": with_d.assign(skip=True, fallback="D"),
@@ -49,6 +51,7 @@ def rivals_table(runs: Mapping[str, pd.DataFrame], tier: str, resamples: int = 1
     delta, bound, random and over_random are in pp. ``sign_p``: exact sign test of beneficial against harmful skips. ``random``: skipping as many at random;
     ``over_random`` = delta - random, with its interval: what the gate knows. Skip rates are shares.
     """
+    check_draws(resamples, seed)
     rows = []
     for gate, decisions in runs.items():
         for key, part in outcomes(decisions).groupby(CELL):

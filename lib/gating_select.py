@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lib.gating_choose import NOWHERE, Cut, Rule, cut, everywhere, harmful
+from lib.gating_choose import NOWHERE, Cut, Rule, check_rule, cut, everywhere, harmful
 from lib.gating_inputs import QuestionSet
 from lib.gating_learner import Learner, calibrated, folds_of, scaling
-from lib.gating_models import Grid, Scorer, raw_harm, score
+from lib.gating_models import Grid, Scorer, check_grid, raw_harm, score
+from lib.whole import check_seed, check_whole
 
 Hits = dict[str, np.ndarray]  # of each list, at one K, bool
 
@@ -48,24 +49,42 @@ def hits_of(ranks: dict[str, np.ndarray], k: int) -> Hits:
 def select(data: QuestionSet, train: np.ndarray, ks: Sequence[int], rules: Sequence[Rule], grid: Grid, seed: int = 0) -> tuple[list[Gate], list[dict]]:
     """A gate for each K and rule from the questions ``train`` (positions), and every configuration tried, a row a configuration, K and rule.
 
-    Labels of the list D are cross-fitted: each training question's D comes from the training questions of the other inner folds.
+    Labels of the list D are cross-fitted: each training question's D comes from the training questions of the other inner folds. Raises ValueError for a K,
+    rule, grid or seed that is none.
     """
+    check_asked(ks, rules, grid, seed)
     inner = folds_of(data.qids[train], grid.inner, seed, "inner")
-    ranks = _ranks(data, train, inner)
+    ranks = ranks_of(data, train, inner)
     learner = Learner(data, train, inner, grid, seed)
     gates, tried = [], []
     for k in ks:
         hits = hits_of(ranks, k)
         options = _options(hits, learner, grid)
         for rule in rules:
-            made = [(o, _cut(o, hits, rule)) for o in options]
+            made = [(o, cut_of(o, hits, rule)) for o in options]
             tried += [dict(k=k, rule=rule.name, **_named(o), available=o["available"], inner_skip=c.skip, inner_delta=c.delta, inner_expected=c.expected)
                       for o, c in made]
-            gates.append(_best(data.dataset, k, rule, made, len(train), learner, hits))
+            gates.append(best_of(data.dataset, k, rule, made, len(train), learner, hits))
     return gates, tried
 
 
-def _ranks(data: QuestionSet, train: np.ndarray, inner: np.ndarray) -> dict[str, np.ndarray]:
+def check_asked(ks: Sequence[int], rules: Sequence[Rule], grid: Grid, seed: int) -> None:
+    """Raise ValueError for what no fold can use: a K, rule, grid or seed that is none, or that stands twice."""
+    check_seed(seed)
+    check_grid(grid)
+    if np.ndim(ks) != 1 or isinstance(rules, Rule):
+        raise ValueError(f"ks and rules are lists, got {ks!r} and {rules!r}; write (5,) for one K, [rule] for one rule")
+    for k in ks:
+        check_whole("k", k, 1)
+    for rule in rules:
+        check_rule(rule)
+    if len({r.name for r in rules}) < len(rules) or len(set(ks)) < len(ks) or not len(rules) or not len(ks):
+        raise ValueError(f"at least one K and one rule, each K once and each rule under a name of its own, are needed, got {list(ks)} and "
+                         f"{[r.name for r in rules]}")
+
+
+def ranks_of(data: QuestionSet, train: np.ndarray, inner: np.ndarray) -> dict[str, np.ndarray]:
+    """Ranks of the targets of ``train`` in H and R, and in lists D of their own inner folds where there are two folds or more."""
     ranks = {name: data.ranks[name][train] for name in ("H", "R")}
     if data.distil is not None and len(set(inner)) > 1:
         ranks["D"] = np.empty(len(train))
@@ -99,14 +118,15 @@ def _named(option: dict) -> dict:
     return {"model": option["model"], "label": option.get("label", "none"), "fallback": option.get("fallback", "none"), "pca": option.get("pca", 0)}
 
 
-def _cut(option: dict, hits: Hits, rule: Rule) -> Cut:
+def cut_of(option: dict, hits: Hits, rule: Rule) -> Cut:
+    """The threshold of a configuration; NOWHERE for one that is not to be had."""
     if not option["available"] or option["model"] == "never":
         return NOWHERE
     fallback = hits[option["fallback"]]
     return everywhere(fallback, hits["R"], rule) if option["model"] == "always" else cut(option["p"], fallback, hits["R"], rule)
 
 
-def _best(dataset: str, k: int, rule: Rule, made: list[tuple[dict, Cut]], n: int, learner: Learner, hits: Hits) -> Gate:
+def best_of(dataset: str, k: int, rule: Rule, made: list[tuple[dict, Cut]], n: int, learner: Learner, hits: Hits) -> Gate:
     """The configuration that skips most; ties: the higher inner delta (budget: the lower expected harm), then the one named first in the grid."""
     asked = [o for o, _ in made if o["model"] != "never"]
     usable = [(o, c) for o, c in made if o["available"] and c.skip > 0]

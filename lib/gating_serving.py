@@ -17,8 +17,9 @@ from lib.gating_features import NAMES, SCHEMA
 from lib.gating_inputs import QuestionSet
 from lib.gating_models import FULL, Grid, design
 from lib.gating_select import Gate, select
-from lib.gating_serving_models import checked, exported
+from lib.gating_serving_models import checked, checked_summary, exported
 from lib.tables import write_atomically
+from lib.whole import is_number, is_whole
 
 VERSION = 1
 BINS = 10  # of the training summary, by deciles
@@ -118,10 +119,10 @@ def load(path: Path | str) -> Served:
     """
     path = Path(path)
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_number, parse_float=_finite)
     except OSError as error:
         raise ArtefactError(f"gate artefact {path.name}: cannot be read ({error.strerror}); {MEND}") from error
-    except ValueError as error:  # JSON and UTF-8
+    except (ValueError, RecursionError) as error:  # JSON and UTF-8, and what is nested without end
         raise ArtefactError(f"gate artefact {path.name}: no whole JSON ({error}), expected the text that save wrote; {MEND}") from error
     content = found.get("gate") if isinstance(found, dict) else None
     if not isinstance(content, dict) or content.get("version") != VERSION:
@@ -130,28 +131,57 @@ def load(path: Path | str) -> Served:
     if content.get("schema") != SCHEMA:
         raise ArtefactError(f"gate artefact {path.name}: feature schema {content.get('schema')!r}, this library computes {SCHEMA!r}; "
                             f"learn the gate again and {MEND}")
-    if _sum(_text(content)) != found.get("checksum"):
-        raise ArtefactError(f"gate artefact {path.name}: its content does not give its checksum, so it was changed after it was written; {MEND}")
     try:
-        return _served(content)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        whole = _sum(_text(content)) == found.get("checksum")
+        served = _served(content) if whole else None
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         raise ArtefactError(f"gate artefact {path.name}: {error}; {MEND}") from error
+    if served is None:
+        raise ArtefactError(f"gate artefact {path.name}: its content does not give its checksum, so it was changed after it was written; {MEND}")
+    return served
+
+
+def _no_number(literal: str) -> float:
+    raise ValueError(f"the number {literal} is none of JSON")
+
+
+def _finite(literal: str) -> float:
+    if not np.isfinite(value := float(literal)):
+        raise ValueError(f"the number {literal} is beyond every float")
+    return value
 
 
 def _served(content: dict) -> Served:
     if wrong := sorted(set(FIELDS) ^ set(content)):
         raise ValueError(f"fields {wrong} are missing or too many")
+    for name in ("dataset", "rule", "model", "label", "fallback"):
+        if not isinstance(content[name], str):
+            raise ValueError(f"{name} is {content[name]!r}, expected text")
+    if not is_whole(content["k"], 1) or content["features"] != list(NAMES):
+        raise ValueError(f"k is {content['k']!r}, expected a whole number of 1 or more, and the features those of lib.gating_features")
     constant = content["model"] in CONSTANT
     centre = np.array(content["centre"], float)
     directions = np.array(content["directions"], float).reshape(len(content["directions"]), len(centre)).T
+    if not np.isfinite(centre).all() or not np.isfinite(directions).all():
+        raise ValueError("centre or directions hold what is no number")
     numbers = {} if constant else checked(content["numbers"], content["model"], len(NAMES) + directions.shape[1])
     if content["fallback"] not in ("H", "D", "none") or (content["label"] not in ("rerank_helps", "fallback_has_gold") and not constant):
         raise ValueError(f"fallback {content['fallback']!r} or label {content['label']!r} is none")
-    values = {n: np.nan if content[n] is None else float(content[n]) for n in ("threshold", "slope", "intercept", "base_rate")}
+    if content["fallback"] == "none" and content["model"] not in ("never", "refused"):
+        raise ValueError(f"a gate of model {content['model']} may skip, but has no fallback")
+    values = {n: _number(n, content[n]) for n in ("threshold", "slope", "intercept", "base_rate")}
+    if not np.isnan(values["base_rate"]) and not 0 <= values["base_rate"] <= 1:
+        raise ValueError(f"base_rate is {values['base_rate']}, expected a share")
     if not constant and any(np.isnan(values[n]) for n in ("threshold", "slope", "intercept")):
         raise ValueError(f"a model of kind {content['model']} needs threshold, slope and intercept")
-    inputs = {told["name"]: {**told, "edges": np.array(told["edges"], float), "shares": np.array(told["shares"], float)} for told in content["inputs"]}
-    if list(inputs)[: len(NAMES)] != list(NAMES) or len(inputs) != len(NAMES) + directions.shape[1]:
-        raise ValueError(f"the training summary names {len(inputs)} inputs, the gate reads {len(NAMES) + directions.shape[1]}, the features first")
+    inputs = checked_summary(content["inputs"], NAMES, len(NAMES) + directions.shape[1])
+    if not is_whole(content["training"]["n"], 0):
+        raise ValueError(f"training.n is {content['training']['n']!r}, expected how many questions the gate was learned from")
     rest = {n: content[n] for n in ("dataset", "rule", "model", "label", "fallback", "training")}
     return Served(k=int(content["k"]), **rest, **values, numbers=numbers, centre=centre, directions=directions, inputs=inputs)
+
+
+def _number(name: str, value: object) -> float:
+    if value is not None and not is_number(value):
+        raise ValueError(f"{name} is {value!r}, expected a number or null")
+    return np.nan if value is None else float(value)

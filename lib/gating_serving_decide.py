@@ -11,10 +11,14 @@ from lib.gating_features import features_of
 from lib.gating_models import CLIP, raw_harm
 from lib.gating_serving import Served, shares
 from lib.gating_serving_models import chance
+from lib.keys import check_once, keyed
+from lib.ranking import QUESTION
+from lib.whole import is_number
 
 Lists = Mapping[str, Sequence[tuple[str, float]]]  # H and V as (title, score), best first
 LIMIT = 0.2   # of the stability index; above it a distribution is commonly said to have moved
 FLOOR = 1e-3  # of a bin's share: an empty bin would make the index infinite
+SERVED = [*QUESTION, "action", "fallback", "p_harm", "drift"]
 DRIFT = ["input", "index", "chance", "outside", "moved", "n"]
 
 
@@ -29,7 +33,12 @@ class Decision(NamedTuple):
 
 
 def inputs_of(gate: Served, question: str, lists: Lists, vector: Sequence[float] | None = None) -> np.ndarray:
-    """What the model sees of one question: the 27 features, then its vector's directions. Raises ValueError without H, V, or a vector that is needed."""
+    """What the model sees of one question: the 27 features, then its vector's directions.
+
+    Raises ValueError without H, V, or a vector that is needed, and for a score or a number of the vector that is not finite.
+    """
+    if not isinstance(lists, Mapping):
+        raise ValueError(f"lists H and V of (title, score) are needed by name, got a {type(lists).__name__}")
     if absent := [name for name in ("H", "V") if name not in lists]:
         raise ValueError(f"lists H and V of (title, score) are needed, best first; {absent} is missing, found {sorted(lists)}")
     features = features_of(question, lists["H"], lists["V"])
@@ -39,6 +48,8 @@ def inputs_of(gate: Served, question: str, lists: Lists, vector: Sequence[float]
     if vector.shape != gate.centre.shape:
         raise ValueError(f"this gate reads the question's vector of {len(gate.centre)} numbers, got {vector.size}; "
                          "give that of the encoder it was learned with")
+    if not np.isfinite(vector).all():
+        raise ValueError("the question's vector holds a NaN or an infinite number; encode the question again")
     return np.concatenate([features, (vector - gate.centre) @ gate.directions])
 
 
@@ -70,9 +81,18 @@ def drift_table(gate: Served, inputs: np.ndarray, limit: float = LIMIT) -> pd.Da
 
     ``index``: population stability index over the training deciles, sum of (share - training share) * log(share / training share); ``chance``: what it is
     on average when nothing has moved, about (bins - 1) * (1/n + 1/training n); ``outside``: share beyond the training range; ``moved``: index above
-    limit + chance, missing without a question. A small n looks like drift: hence ``chance``. Raises ValueError for another number of columns.
+    limit + chance, missing without a question. A small n looks like drift: hence ``chance``. Raises ValueError for another number of columns, a value that
+    is not finite, or a limit below 0.
     """
-    inputs = np.asarray(inputs, float).reshape(-1, len(gate.inputs)) if np.size(inputs) else np.zeros((0, len(gate.inputs)))
+    inputs = np.asarray(inputs, float)
+    inputs = np.zeros((0, len(gate.inputs))) if inputs.shape == (0,) else inputs
+    if inputs.ndim != 2 or inputs.shape[1] != len(gate.inputs):
+        raise ValueError(f"inputs: shape {inputs.shape}, expected (questions, {len(gate.inputs)}); stack what inputs_of gives for each question of this gate")
+    if not np.isfinite(inputs).all():
+        row, column = np.argwhere(~np.isfinite(inputs))[0]
+        raise ValueError(f"inputs: row {row} holds {inputs[row, column]} for {list(gate.inputs)[column]}; leave the question out or compute it again")
+    if not is_number(limit, 0):
+        raise ValueError(f"limit must be a number of 0 or more, got {limit!r}")
     n, rows = len(inputs), []
     for (name, told), column in zip(gate.inputs.items(), inputs.T):
         if not n:
@@ -87,16 +107,25 @@ def drift_table(gate: Served, inputs: np.ndarray, limit: float = LIMIT) -> pd.Da
 
 
 def served_table(gate: Served, questions: pd.DataFrame, lists: pd.DataFrame, vectors: np.ndarray | None = None) -> tuple[pd.DataFrame, np.ndarray]:
-    """Decisions one by one for every row of ``questions`` (dataset, qid, question), and their inputs: qid, action, fallback, p_harm, drift (how many inputs).
+    """Decisions one by one for every row of ``questions`` (dataset, qid, question), and their inputs: SERVED, drift being how many inputs.
 
-    ``lists``: as ``lib.gating_inputs`` takes them. A question without a list is served with an empty one.
+    ``lists``: as ``lib.gating_inputs`` takes them. A question without a list is served with an empty one. Raises ValueError for a question or a place of a list
+    that is given twice, and vectors of another length.
     """
-    pairs = {key: list(zip(g["title"], g["score"])) for key, g in lists.sort_values("rank").groupby(["list", "qid"])}
+    questions, lists = keyed(questions, "questions"), keyed(lists, "lists")
+    check_once(questions, QUESTION, "questions")
+    check_once(lists, [*QUESTION, "list", "rank"], "lists", "rank each list 1, 2, 3, ...")
+    places = lists[lists["list"].isin(["H", "V"])].groupby([*QUESTION, "list"])["rank"].agg(["min", "max", "size"])
+    if (holed := (places["min"] != 1) | (places["max"] != places["size"])).any():
+        raise ValueError(f"lists: the ranks of {holed.idxmax()} leave a place out; rank each list 1, 2, 3, ...")
+    if vectors is not None and len(vectors) != len(questions):
+        raise ValueError(f"got {len(vectors)} vectors for {len(questions)} questions; give one a row, in the order of questions")
+    pairs = {key: list(zip(g["title"], g["score"])) for key, g in lists.sort_values("rank").groupby(["list", *QUESTION])}
     rows, seen = [], []
     for i, q in enumerate(questions.itertuples()):
-        mine = {name: pairs.get((name, q.qid), []) for name in ("H", "V")}
+        mine = {name: pairs.get((name, q.dataset, q.qid), []) for name in ("H", "V")}
         vector = None if vectors is None else vectors[i]
         made = decide(gate, q.question, mine, vector)
         seen.append(inputs_of(gate, q.question, mine, vector))
-        rows.append((q.qid, *made[:3], len(made.drift)))
-    return pd.DataFrame(rows, columns=["qid", "action", "fallback", "p_harm", "drift"]), np.array(seen).reshape(len(rows), len(gate.inputs))
+        rows.append((q.dataset, q.qid, *made[:3], len(made.drift)))
+    return pd.DataFrame(rows, columns=SERVED), np.array(seen).reshape(len(rows), len(gate.inputs))

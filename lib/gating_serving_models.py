@@ -5,10 +5,12 @@ down all trees at once. A leaf is its own child, so walking on does no harm.
 """
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+
+from lib.whole import is_number
 
 KINDS = ("lr", "rf", "gbm")
 NODES = ("feature", "threshold", "left", "right", "value")
@@ -65,10 +67,14 @@ def checked(numbers: Mapping[str, Any], kind: str, inputs: int) -> dict:
     if wrong := sorted({*ARRAYS[kind], *NUMBERS[kind]} ^ set(numbers)):
         raise ValueError(f"a model of kind {kind} has {', '.join((*ARRAYS[kind], *NUMBERS[kind]))}; {wrong} are missing or too many")
     whole = {"roots", "feature", "left", "right", "depth"}
-    made = {n: np.asarray(numbers[n], int if n in whole else float) for n in (*ARRAYS[kind], *NUMBERS[kind])}
+    made = {n: np.asarray(numbers[n], float) for n in (*ARRAYS[kind], *NUMBERS[kind])}
+    parted = any(((made[n] % 1 != 0) | (np.abs(made[n]) > 2**53)).any() for n in whole & set(made))
+    if parted or any(made[n].ndim != 1 for n in ARRAYS[kind]) or any(made[n].ndim for n in NUMBERS[kind]):
+        raise ValueError(f"the {kind} model's arrays are no flat lists, or hold parts of a whole number")
+    made |= {n: made[n].astype(int) for n in whole & set(made)}
     lengths = {len(made[n]) for n in (ARRAYS["lr"] if kind == "lr" else NODES)}
     nodes = lengths.pop() if len(lengths) == 1 else -1
-    sound = nodes == inputs if kind == "lr" else nodes > 0 and _sound(made, nodes, inputs)
+    sound = nodes == inputs and bool((made["scale"] > 0).all()) if kind == "lr" else nodes > 0 and len(made["roots"]) > 0 and _sound(made, nodes, inputs)
     if not sound or not all(np.isfinite(a).all() for a in made.values()):
         raise ValueError(f"the {kind} model's arrays do not fit each other or {inputs} inputs")
     return made | {n: made[n].item() for n in NUMBERS[kind]}
@@ -77,6 +83,24 @@ def checked(numbers: Mapping[str, Any], kind: str, inputs: int) -> dict:
 def _sound(trees: Mapping[str, np.ndarray], nodes: int, inputs: int) -> bool:
     inside = all(((0 <= trees[n]) & (trees[n] < nodes)).all() for n in ("roots", "left", "right"))
     return inside and bool(((0 <= trees["feature"]) & (trees["feature"] < inputs)).all()) and 0 <= int(trees["depth"]) <= nodes
+
+
+def checked_summary(told: object, names: Sequence[str], inputs: int) -> dict[str, dict[str, Any]]:
+    """The training summary by input, edges and shares as arrays; raises ValueError where it is none, ``names`` being its first ``inputs``."""
+    made: dict[str, dict[str, Any]] = {}
+    for row in told if isinstance(told, list) else []:
+        if not isinstance(row, Mapping) or (absent := [n for n in ("name", "low", "high", "edges", "shares") if n not in row]):
+            raise ValueError(f"the training summary's row {len(made) + 1} lacks {', '.join(absent) if isinstance(row, Mapping) else 'everything'}")
+        edges, shares = np.array(row["edges"], float), np.array(row["shares"], float)
+        ordered = edges.ndim == shares.ndim == 1 and bool((np.diff(edges) > 0).all()) and bool(np.isfinite(edges).all())
+        if not ordered or len(shares) != len(edges) + 1 or not (shares >= 0).all() or abs(shares.sum() - 1) > 1e-6:
+            raise ValueError(f"input {row['name']!r} has {edges.size} edges and {shares.size} shares; edges rise, and shares, one more than these, add up to 1")
+        if not is_number(row["low"]) or not is_number(row["high"], row["low"]):
+            raise ValueError(f"input {row['name']!r} has the range {row['low']!r} to {row['high']!r}; two finite numbers in order are expected")
+        made[row["name"]] = {**row, "edges": edges, "shares": shares}
+    if list(made)[: len(names)] != list(names) or len(made) != inputs or len(told) != inputs:
+        raise ValueError(f"the training summary names {len(made)} inputs, the gate reads {inputs}, the features first")
+    return made
 
 
 def chance(numbers: Mapping[str, Any], kind: str, x: np.ndarray) -> float:

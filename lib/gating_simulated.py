@@ -2,7 +2,8 @@
 
 Each question has an *ease* in [0, 1]. Given the ease, the places of its target in H and in the reranked list R are drawn independently, so the chance that
 a skip harms is a product that can be written down. The gate never sees the ease, only its noisy traces: gaps between scores, agreement of the lists, one
-direction of the vectors.
+direction of the vectors. Given the ease, nothing that it sees depends on where the target stands, else the chance that can be written down would not be the
+chance of the questions that it picks: passages are told apart by ids, and titles say nothing of the target.
 """
 from __future__ import annotations
 
@@ -13,6 +14,8 @@ import numpy as np
 import pandas as pd
 
 from lib.gating_inputs import COLUMNS, FitDistilled
+from lib.keys import check_once
+from lib.whole import check_seed, check_whole, is_number
 
 PLACES = 10
 VECTOR = 16
@@ -38,9 +41,13 @@ def chance_of_hit(ease: np.ndarray, k: int, which: str) -> np.ndarray:
 
 
 def simulated(n: int, seed: int = 0, dataset: str = "simulated", signal: float = 1.0, ks: Sequence[int] = (1, 5, 10)) -> Simulated:
-    """``n`` questions; ``signal`` 0: nothing that the gate sees tells easy from hard. Raises ValueError for n < 1."""
-    if n < 1:
-        raise ValueError(f"n must be at least 1, got {n}")
+    """``n`` questions; ``signal`` 0: nothing that the gate sees tells easy from hard. Raises ValueError for n < 1, a seed, K or signal that is none."""
+    check_whole("n", n, 1)
+    check_seed(seed)
+    for k in ks:
+        check_whole("k", k, 1)
+    if not is_number(signal):
+        raise ValueError(f"signal must be a number, got {signal!r}")
     rng = np.random.default_rng(seed)
     ease = rng.beta(0.4, 0.4, size=n)  # most questions are clearly easy or clearly hard
     qids = np.array([f"{dataset}-{i:05d}" for i in range(n)])
@@ -73,14 +80,14 @@ def _list(dataset: str, qids: np.ndarray, name: str, docs: np.ndarray, place: np
     target = np.arange(PLACES) == place[:, None]
     question = np.repeat(qids, PLACES)
     ids = np.where(target.ravel(), [f"{q} target" for q in question], [f"{q} d{d}" for q, d in zip(question, docs.ravel())])
-    titles = np.where(target.ravel(), [f"Target of {q}" for q in question], [f"Title {d} of {q}" for q, d in zip(question, docs.ravel())])
+    titles = np.array([f"Title {d} of {q}" for q, d in zip(question, docs.ravel())])  # not of the target: where it stands must not show in the lists' agreement
     return pd.DataFrame({"dataset": dataset, "qid": question, "list": name, "rank": np.tile(np.arange(1, PLACES + 1), n), "doc_id": ids, "title": titles,
                          "score": scores.ravel()})[COLUMNS]
 
 
 def _distiller(lists: pd.DataFrame) -> FitDistilled:
     """D: H and V fused by reciprocal rank; the weight between them is the one whose first place agrees most often with R's on the training questions."""
-    wide = lists[lists["list"] != "R"].pivot_table(index=["qid", "doc_id", "title"], columns="list", values="rank")
+    wide = lists[lists["list"] != "R"].pivot_table(index=["qid", "doc_id"], columns="list", values="rank")
     shares = (1 / (1 + wide)).fillna(0)
     fused = {w: _ranked(((1 - w) * shares["H"] + w * shares["V"])) for w in WEIGHTS}
     first = lists[(lists["list"] == "R") & (lists["rank"] == 1)].set_index("qid")["doc_id"]
@@ -95,15 +102,18 @@ def _distiller(lists: pd.DataFrame) -> FitDistilled:
 
 def _ranked(scores: pd.Series) -> pd.DataFrame:
     rows = scores.rename("score").reset_index().sort_values(["qid", "score", "doc_id"], ascending=[True, False, True], ignore_index=True)
-    return rows.assign(rank=rows.groupby("qid").cumcount() + 1)
+    return rows.assign(rank=rows.groupby("qid").cumcount() + 1, title=rows["doc_id"])
 
 
 def beside_truth(decisions: pd.DataFrame, truth: pd.DataFrame) -> pd.DataFrame:
     """What a gate promised, what came out, and what its skips cost in truth.
 
     Columns: dataset, k, rule, skip (share), expected, realised and true harm (pp), delta and true_delta (pp), n.
-    ``truth``: as ``simulated`` gives it, for the fallback H; raises ValueError where a question falls back on D, whose chances nobody has written down.
+    ``truth``: as ``simulated`` gives it, for the fallback H; raises ValueError where a question falls back on D, whose chances nobody has written down,
+    and for a question given twice.
     """
+    check_once(decisions, ["dataset", "qid", "k", "rule"], "decisions")
+    check_once(truth, ["dataset", "qid", "k"], "truth")
     if (decisions["fallback"] == "D").any():
         raise ValueError("decisions: the truth is known for the fallback H alone; run the protocol without a distilled list")
     rows, hits = decisions.merge(truth, on=["dataset", "qid", "k"], suffixes=("", "_true")), ("rerank_hit", "h_hit")

@@ -16,7 +16,9 @@ from lib import graph_list_index, graph_list_parse, graph_list_seeds, retrieval
 from lib.encoders import Encoder
 from lib.encoders import encoder as encoder_of
 from lib.graph_list_choices import CHOSEN, Choices, checked
-from lib.graph_list_index import Index
+from lib.graph_list_kept import Index
+from lib.keys import check_ids, check_once, told_texts
+from lib.ranking import QUESTION
 from lib.store import Store
 from lib.vectors import CACHE, DIMENSIONS, embed, truncate
 
@@ -39,12 +41,18 @@ def rank_all(questions: pd.DataFrame, documents: pd.DataFrame, encoder: Encoder,
 
     ``encoder`` gives the passage seeds, ``linker`` (a static model where None) says which names and triples are near; parses are kept in ``store``, graphs in
     ``graphs``. A question without a phrase in the graph starts at passages alone (fell_back). Score: PageRank of the passage, sum over all nodes 1. No rows
-    without documents. Raises ValueError for choices that cannot be, and what ``retrieval.check_ranking`` refuses.
+    without documents. A missing question, title or text is an empty one; passages of one text stand by doc_id. Raises ValueError for choices that cannot be,
+    a question or document given twice, several data sets, and what ``retrieval.check_ranking`` refuses.
     """
     checked(choices)
     retrieval.check_ranking((SCOPE,), depth, dimensions)
     if not len(documents) or not len(questions):
         return pd.DataFrame(columns=COLUMNS), pd.DataFrame(columns=STARTED)
+    check_ids(questions, "questions", QUESTION)
+    check_once(questions, QUESTION, "questions", "ask each question once")
+    if questions["dataset"].nunique() > 1:
+        raise ValueError(f"questions of the data sets {sorted(questions['dataset'].unique(), key=str)}; rank one at a time, or use rank_sets")
+    questions, documents = told_texts(questions, ["question"], "questions"), told_texts(documents, ["title", "text"], "documents")
     parser, linker = parser or graph_list_parse.SpacyParser(), linker or encoder_of(graph_list_index.LINKER)
     made = graph_list_index.index(documents, choices, parser, store, linker, graphs)
     asked = questions["question"].tolist()

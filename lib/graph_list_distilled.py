@@ -14,9 +14,11 @@ import numpy as np
 import pandas as pd
 
 from lib import text
+from lib.keys import check_once, told_texts
 from lib.pool_union import COLUMNS as POOLED
 from lib.ranking import QUESTION
 from lib.retrieval import passage
+from lib.whole import is_number
 
 RIDGE = 1.0    # added to the diagonal, in candidates: features are scaled to spread 1 over the training candidates
 RANKER = "distilled"
@@ -48,10 +50,19 @@ def features(pooled: pd.DataFrame, questions: pd.DataFrame, documents: pd.DataFr
 
 
 def word_features(pooled: pd.DataFrame, questions: pd.DataFrame, documents: pd.DataFrame) -> pd.DataFrame:
-    """``pooled`` with the columns WORDS, which need the texts: shares of the question's words, is the title named, log of the length in characters."""
+    """``pooled`` with the columns WORDS, which need the texts: shares of the question's words, is the title named, log of the length in characters.
+
+    A missing question, title or text has no words. Raises ValueError for a question or document that ``pooled`` names and that is not given, or given twice.
+    """
+    check_once(questions, QUESTION, "questions")
+    check_once(documents, ["dataset", "doc_id"], "documents")
+    questions, documents = told_texts(questions, ["question"], "questions"), told_texts(documents, ["title", "text"], "documents")
     asked = {k: frozenset(text.content_terms(q)) for k, q in zip(zip(questions["dataset"], questions["qid"]), questions["question"])}
     told = {(d.dataset, d.doc_id): (frozenset(text.content_terms(d.title)), frozenset(text.content_terms(passage(d.title, d.text))), len(d.text))
             for d in documents.itertuples()}
+    for key, known, name in ((QUESTION, asked, "questions"), (["dataset", "doc_id"], told, "documents")):
+        if absent := sorted(set(zip(*(pooled[c] for c in key))) - set(known), key=str):
+            raise ValueError(f"{name}: {dict(zip(key, absent[0]))} of the pool is not there ({len(absent)} such); give the tables the lists were made from")
     words = [(asked[d, q], *told[d, i]) for d, q, i in zip(pooled["dataset"], pooled["qid"], pooled["doc_id"])]
     return pooled[POOLED].assign(
         overlap=[len(q & body) / max(len(q), 1) for q, _, body, _ in words], overlap_title=[len(q & title) / max(len(q), 1) for q, title, _, _ in words],
@@ -74,11 +85,17 @@ def place_features(worded: pd.DataFrame) -> pd.DataFrame:
 def sums(candidates: pd.DataFrame, teacher: pd.DataFrame) -> Sums:
     """What fitting needs, a question at a time. ``candidates``: from ``features``; ``teacher``: dataset, qid, doc_id, rank by the expensive reranker.
 
-    A question that the teacher did not order is left out; candidates it did not rank stand behind those it did. Raises ValueError for a question ordered twice.
+    A question that the teacher did not order is left out; candidates it did not rank stand behind those it did. Raises ValueError for a row given
+    twice, a rank below 1, and a feature that is not finite.
     """
     key = [*QUESTION, "doc_id"]
-    if (twice := teacher.duplicated(key)).any():
-        raise ValueError(f"the teacher ranks {teacher[twice].iloc[0][key].to_dict()} twice; give one list of the reranker alone")
+    check_once(teacher, key, "the teacher's list", "give one list of the reranker alone")
+    check_once(candidates, key, "candidates", "give the pool of one pair of lists")
+    if (wrong := teacher["rank"].astype(float) < 1).any():
+        raise ValueError(f"the teacher's list: {teacher.loc[wrong, [*key, 'rank']].iloc[0].to_dict()} cannot be; ranks count from 1")
+    if (wrong := ~np.isfinite(candidates[list(FEATURES)].to_numpy(float))).any():
+        row, column = np.argwhere(wrong)[0]
+        raise ValueError(f"candidates: {FEATURES[column]} of {candidates.iloc[row][key].to_dict()} is not finite; compute the features again")
     rows = candidates.merge(teacher[[*key, "rank"]].rename(columns={"rank": "taught"}), on=key, how="left", validate="one_to_one")
     taught = rows["taught"].astype(float)
     rows = rows.assign(target=(1 / np.log2(1 + taught)).fillna(0.0))[taught.groupby([rows[k] for k in QUESTION]).transform("count") > 0]
@@ -92,7 +109,10 @@ def sums(candidates: pd.DataFrame, teacher: pd.DataFrame) -> Sums:
 
 
 def fit(of: Sums, train: Collection[tuple[str, str]], ridge: float = RIDGE) -> Student:
-    """The student of the questions in ``train`` (dataset, qid) alone; raises ValueError where none of them was ordered by the teacher."""
+    """The student of the questions in ``train`` (dataset, qid) alone; raises ValueError where none of them was ordered by the teacher, and for a ridge that is
+    no number above 0: some features are sums of others, and without a ridge no weights are better than all others."""
+    if not is_number(ridge, 0) or ridge == 0:
+        raise ValueError(f"ridge must be a number above 0, got {ridge!r}; the list D is made with {RIDGE}")
     chosen = of.key.isin(list(train))
     if not chosen.any():
         raise ValueError(f"none of {len(train)} training questions was ordered by the teacher; rerank the pools of the training questions first")

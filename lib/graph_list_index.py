@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from lib import graph_list_parse, graph_list_phrases, retrieval
+from lib import graph_list_kept, graph_list_parse, graph_list_phrases, retrieval
 from lib.encoders import Encoder, encoder
 from lib.graph_list_choices import CHOSEN, Choices
+from lib.graph_list_kept import Index
+from lib.keys import check_ids, check_once, told_texts
 from lib.recorded import DATA
 from lib.store import Store
 from lib.text import encoded
@@ -29,53 +29,31 @@ BLOCK = 2048          # names compared with all others at once
 RULES = "index 1"   # of this module and graph_list_phrases: a new number when they change
 
 
-class Index(NamedTuple):
-    """``phrases`` (f,) and which are ``names`` (f,) bool; ``contains`` (c, 2) passage and phrase; ``relations`` (r, 2) phrases and how many triples say so
-    (r,); ``synonyms`` (s, 2) and their ``cosines`` (s,); ``facts`` (t, 2) phrases and ``told`` (t,) texts of distinct triples; ``order`` (n,): passage ->
-    row of the documents."""
-
-    order: np.ndarray
-    phrases: np.ndarray
-    names: np.ndarray
-    contains: np.ndarray
-    relations: np.ndarray
-    said: np.ndarray
-    synonyms: np.ndarray
-    cosines: np.ndarray
-    facts: np.ndarray
-    told: np.ndarray
-
-
 def index(documents: pd.DataFrame, choices: Choices = CHOSEN, parser: graph_list_parse.Parser | None = None, store: Store | None = None,
           linker: Encoder | None = None, cache: Path | None = CACHE) -> Index:
-    """The index of ``documents`` (title, text), from ``cache`` where it was built before; ``cache`` None builds it anew."""
+    """The index of ``documents`` (doc_id, title, text), from ``cache`` where it was built before; ``cache`` None builds it anew.
+
+    A kept file that is damaged is built anew. Passages of one text stand by doc_id. Raises ValueError for a doc_id given twice and a text that is none.
+    """
+    check_ids(documents, "documents", ["doc_id"])
+    check_once(documents, ["doc_id"], "documents", "give the documents of one data set, each once")
+    documents = told_texts(documents, ["title", "text"], "documents")
     parser, linker = parser or graph_list_parse.SpacyParser(), linker or encoder(LINKER)
     passages = [retrieval.passage(d.title, d.text) for d in documents.itertuples()]
-    order = np.argsort(retrieval.tie_breaks(passages), kind="stable")
+    by_id = np.argsort(documents["doc_id"].to_numpy(str), kind="stable")
+    order = by_id[np.argsort(retrieval.tie_breaks([passages[i] for i in by_id]), kind="stable")]
     used = [choices.topic, choices.synonym, choices.synonyms_each]
     told = hashlib.sha256(json.dumps([RULES, parser.name, linker.name, used]).encode())
     for i in order:
         told.update(hashlib.sha256(encoded(passages[i])).digest())
     path = cache / f"index-{told.hexdigest()[:24]}.npz" if cache else None
-    if path and path.exists():
-        with np.load(path) as kept:
-            return Index(order, **{name: kept[name] for name in Index._fields[1:]})
+    if path and (kept := graph_list_kept.read(path, order)) is not None:
+        return kept
     in_order = documents.iloc[order]
     made = build(in_order, graph_list_parse.parsed(in_order["text"].tolist(), parser, store), linker, choices)._replace(order=order)
     if path:
-        _keep(path, made)
+        graph_list_kept.write(path, made)
     return made
-
-
-def _keep(path: Path, made: Index) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(f".{os.getpid()}.partial")
-    try:
-        with open(partial, "wb") as file:
-            np.savez_compressed(file, **{name: value for name, value in made._asdict().items() if name != "order"})
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def build(documents: pd.DataFrame, parses: Sequence[dict], linker: Encoder, choices: Choices = CHOSEN) -> Index:

@@ -76,10 +76,23 @@ def _row(row: object, length: int) -> bool:
     return isinstance(row, (list, tuple)) and len(row) == length
 
 
+def _parse(parser: Parser, text: str) -> dict:
+    made = parser.parse(text)
+    if not sound(made, len(text)):
+        raise ValueError(f"parser {parser.name!r} gave no parse of a text of {len(text)} characters, {text[:60]!a}: expected phrases [[start, end]] and "
+                         "triples inside the text; mend the parser")
+    return made
+
+
 def parsed(texts: Sequence[str], parser: Parser | None = None, store: Store | None = None) -> list[dict]:
-    """The parse of each text: recorded, from the cache, or made and saved after every batch. Raises StoreError for what is stored and no parse."""
+    """The parse of each text: recorded, from the cache, or made and saved after every batch.
+
+    Raises StoreError for what is stored and no parse, ValueError for a text that is none and a parser that gives no parse, of which nothing is stored.
+    """
     from tqdm.auto import tqdm
 
+    if wrong := [t for t in texts if not isinstance(t, str)]:
+        raise ValueError(f"a text to parse is {wrong[0]!r}; give text, \"\" where it is missing")
     parser, kept = parser or SpacyParser(), store or Store(cache=CACHE)
     told = group(parser)
     keys = {text: entry_key(told, text) for text in texts}
@@ -87,7 +100,7 @@ def parsed(texts: Sequence[str], parser: Parser | None = None, store: Store | No
     known = kept.get_sound(told, length, lambda key, value: sound(value, length[key]))
     todo = sorted(text for text, key in keys.items() if key not in known)
     for i in tqdm(range(0, len(todo), BATCH), desc="parsing for the graph", disable=None if todo else True):
-        made = {keys[text]: parser.parse(text) for text in todo[i:i + BATCH]}
+        made = {keys[text]: _parse(parser, text) for text in todo[i:i + BATCH]}
         kept.put_many(told, made)
         known |= made
     kept.close()

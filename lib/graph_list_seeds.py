@@ -9,7 +9,7 @@ import numpy as np
 from lib import graph_list_phrases
 from lib.encoders import Encoder
 from lib.graph_list_choices import Choices
-from lib.graph_list_index import Index
+from lib.graph_list_kept import Index
 
 CELLS = 20_000_000  # cosines of questions with triples held at once
 

@@ -12,6 +12,7 @@ from lib.graph_list_choices import CHOSEN, Choices
 from lib.parts import halves
 from lib.pool_union import H, V
 from lib.ranking import QUESTION, ranking_measures
+from lib.whole import check_draws
 
 MEASURES = ("recall_at_5", "all_gold_at_5", "last_hop_hit_at_1", "last_hop_hit_at_5", "last_hop_hit_at_10", "title_last_hop_hit_at_1",
             "title_last_hop_hit_at_5", "title_last_hop_hit_at_10")
@@ -39,6 +40,7 @@ def compared(measured: pd.DataFrame, tier: str, control: str | None = V, resampl
     Intervals: cluster bootstrap over questions, 95 %. p_holm: Holm over the differences of one data set, half and number of hops. A number of hops with
     fewer than two defined questions has NaN.
     """
+    check_draws(resamples, seed)
     rows = []
     for half, part in halves(measured):
         for dataset, group in part.groupby("dataset"):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from lib.keys import check_once
 from lib.ranking import QUESTION
 from lib.whole import check_whole
 
@@ -21,9 +22,11 @@ def pool(rankings: pd.DataFrame, first: int = FIRST, lists: Sequence[str] = (H, 
 
     rank_h, score_h (rank_v, score_v): place and score in the whole list of ``lists[0]`` (``lists[1]``), missing where that list does not hold the passage.
     rank: the order in which the pool is shown, by reciprocal-rank fusion of the two lists; ties go to the better rank in ``lists[0]``, then in ``lists[1]``.
-    Raises ValueError for a ``first`` that is not whole, a list that is not there, or a repeated passage.
+    Raises ValueError for a ``first`` that is not whole, a list that is not there, a repeated passage, a missing doc_id, or a rank that is none.
     """
     check_whole("first", first, 1)
+    if isinstance(lists, str) or len(lists) != 2 or lists[0] == lists[1]:
+        raise ValueError(f"lists must name two lists, got {lists!r}")
     sides = {side: _side(rankings, name, scope, side) for side, name in zip("hv", lists, strict=True)}
     both = sides["h"].merge(sides["v"], on=[*QUESTION, "doc_id"], how="outer", validate="one_to_one")
     ranks = both[["rank_h", "rank_v"]].astype(float)
@@ -40,6 +43,11 @@ def _side(rankings: pd.DataFrame, name: str, scope: str, side: str) -> pd.DataFr
     if mine.empty and len(rankings):
         there = sorted({f"{s} {r}" for s, r in zip(rankings["scope"], rankings["ranker"])})
         raise ValueError(f"there is no list by {name!r} in scope {scope!r}; there are {', '.join(there)}: rank with it first")
+    check_once(mine, [*QUESTION, "doc_id"], f"list {name!r}", "keep one ranking of each question")
+    ranks = pd.to_numeric(mine["rank"], errors="coerce").astype(float)
+    if (wrong := ~((ranks >= 1) & (ranks % 1 == 0)) | mine["doc_id"].isna() | np.isinf(mine["score"].astype(float))).any():
+        raise ValueError(f"list {name!r}: {mine.loc[wrong, [*QUESTION, 'doc_id', 'rank', 'score']].iloc[0].to_dict()} cannot be; every row names a passage, "
+                         "ranks count 1, 2, 3, ..., and scores are finite")
     return mine[[*QUESTION, "doc_id", "rank", "score"]].rename(columns={"rank": f"rank_{side}", "score": f"score_{side}"})
 
 

@@ -16,26 +16,30 @@ from typing import Any
 
 import pandas as pd
 
-from lib import reading, record_cross_encoder, record_policy, record_rivals, rerankers_sample, tables
+from lib import gating_lists, graph_list, pool_union, reading, record_cross_encoder, record_policy, record_rivals, rerankers_sample, retrieval, tables
 from lib.cross_encoder import cross_encoder_group, pair_keys, score_pairs
 from lib.reader_spec import ReaderError
 from lib.rerankers_judge import Judge, regenerate
 from lib.rerankers_lists import rerank_all
 from lib.rerankers_open import open_reranker, reader_of
-from lib.rerankers_sample import PLAN, Task
+from lib.rerankers_sample import PLAN as LISTED
+from lib.rerankers_sample import Task
 from lib.store import Store, StoreError
 from lib.weights import WeightsError
 from lib.whole import check_whole
 
 TIER = "sample"
+PLAN = (*LISTED, gating_lists.LANGUAGE)
 LANGUAGE = ("yes_no", "listwise", "pairwise")
 Given = tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]  # rankings, questions, documents
 
 
 def given(tier: str = TIER) -> Given:
-    """The tables that the rerankers are asked about."""
+    """The tables that the rerankers are asked about; the unions that a gate's reranker reads stand among the rankings."""
     rankings, questions, documents = tables.read_all(tier, "rankings", "questions", "documents")
-    return rankings, questions, documents
+    rankings = pd.concat([rankings, graph_list.rank_sets(questions, documents, retrieval.encoder("minilm"))], ignore_index=True)
+    main = pool_union.as_rankings(pool_union.pool(rankings), gating_lists.POOL)
+    return pd.concat([rankings, main, gating_lists.unions(rankings)], ignore_index=True), questions, documents
 
 
 def chosen(only: Sequence[str], plan: Sequence[Task] = PLAN) -> list[Task]:
@@ -52,7 +56,8 @@ def cross_encoder_pairs(tables_: Given) -> list[tuple[str, str]]:
     """All pairs that the sample asks of the trained cross-encoder, for whatever purpose: one recorded file holds them."""
     rankings, questions, documents = tables_
     return list(dict.fromkeys([*record_cross_encoder.asked(TIER), *record_policy.asked(), *record_rivals.snippet_pairs(record_rivals.pool()),
-                               *rerankers_sample.union_pairs(rankings, questions, documents)]))
+                               *rerankers_sample.union_pairs(rankings, questions, documents),
+                               *rerankers_sample.union_pairs(rankings, questions, documents, (gating_lists.POOL, *gating_lists.POOLS))]))
 
 
 def record_cross_encoders(tables_: Given, store: Store, model: str = "reranker") -> str:

@@ -8,6 +8,7 @@ import numpy as np
 
 
 MOST = 2**63 - 1  # what a column of whole numbers holds
+MOST_SEED = 2**32 - 1  # what scikit-learn takes as a seed
 
 
 def is_whole(value: object, least: float = -math.inf) -> bool:
@@ -44,3 +45,17 @@ def check_budget(budget: object) -> None:
     endless = isinstance(budget, Real) and not isinstance(budget, (bool, np.bool_)) and budget == math.inf
     if not endless and not is_number(budget, 0):
         raise ValueError(f"a token budget must be a number of 0 or more (infinity: everything fits), got {budget!r}; mend budget or budgets")
+
+
+def check_seed(seed: object) -> None:
+    """Raise ValueError unless ``seed`` is one that every generator takes; None would draw anew at each call.
+
+    >>> check_seed(0)
+    """
+    check_whole("seed", seed, 0, MOST_SEED)
+
+
+def check_draws(resamples: object, seed: object) -> None:
+    """Raise ValueError unless ``resamples`` is a whole number of 1 or more and ``seed`` a seed."""
+    check_whole("resamples", resamples, 1)
+    check_seed(seed)

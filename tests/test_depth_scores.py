@@ -155,6 +155,31 @@ def test_files_that_are_no_scores_are_one_error(tmp_path):
         depth_scores.read_scores(tmp_path / "y.csv")
 
 
+def told(tmp_path, **changed):
+    rows = pd.DataFrame({"dataset": "d", "qid": ["a", "a", "b", "b"], "slice": "s", "half": [0, 0, 1, 1], "rank": [1, 2, 1, 2], "score": [0.5, 0.25, None, 0.1],
+                         "grade": [1, 0, 0, 1], "tokens": 9, "n_gold": [2, 2, 1, 1]})
+    rows.assign(**changed).to_csv(tmp_path / "s.csv", index=False)
+    return tmp_path / "s.csv"
+
+
+def test_gold_is_counted_and_whole_numbers_may_be_written_with_a_point(tmp_path):
+    lists, gold, questions = depth_scores.read_scores(told(tmp_path, n_gold=[2.0, 2.0, 1.0, 1.0], rank=[1.0, 2.0, 1.0, 2.0], half=[0.0, 0.0, 1.0, 1.0]))
+    assert gold.groupby("qid").size().to_dict() == {"a": 2, "b": 1} and lists["rank"].tolist() == [1, 2, 1, 2] and questions["half"].tolist() == [0, 1]
+    assert lists["rank"].dtype.kind == questions["half"].dtype.kind == "i"
+    many = depth_scores.read_scores(told(tmp_path, n_gold=[depth_scores.MOST_GOLD] * 4))[1]
+    assert len(many) == 2 * depth_scores.MOST_GOLD
+
+
+@pytest.mark.parametrize("changed, line", [
+    (dict(n_gold=[2, 2, 10**12, 10**12]), 4), (dict(n_gold=[10_001] * 4), 2), (dict(n_gold=[1e300] * 4), 2), (dict(n_gold=[2, 3, 1, 1]), 2),
+    (dict(n_gold=[1.5] * 4), 2),
+    (dict(rank=[1, 1, 1, 2]), 3), (dict(rank=[1, 2, 1, 1e12]), 5), (dict(half=[0, 1, 1, 1]), 2), (dict(half=[0, 0, 1, 1e300]), 4),
+    (dict(slice=["s", "s", "s", "t"]), 4)])
+def test_a_row_that_cannot_be_is_named_before_anything_is_made_of_it(tmp_path, changed, line):
+    with pytest.raises(ValueError, match=f"s.csv, line {line}: .*cannot be.*10,000 at most"):
+        depth_scores.read_scores(told(tmp_path, **changed))
+
+
 def test_the_command_says_what_is_missing(capsys, tmp_path):
     assert depth_scores.main(["--out", str(tmp_path / "a.csv")]) == 1 and "name a corpus" in capsys.readouterr().err
     assert depth_scores.main(["--world", "3"]) == 1 and "--out FILE" in capsys.readouterr().err

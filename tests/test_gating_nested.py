@@ -229,6 +229,17 @@ def test_simulated_harm_comes_true():
             assert seen.mean() == pytest.approx(told.mean(), abs=4 * (told * (1 - told)).mean() ** 0.5 / 1500**0.5)
 
 
+def test_the_truth_is_that_of_the_questions_a_learned_gate_picks():
+    """Nothing a gate sees may tell more of the target than the ease does: the harm of its skips is then the harm written down for them."""
+    s = simulated(3000, seed=4)
+    found = beside_truth(nested(sets_of(s, fit=False), grid=LR).decisions, s.truth)
+    skipped = found[found["skip"] > 0]
+    assert len(skipped) > 8
+    for realised, true in ((skipped["realised"], skipped["true"]), (skipped["delta"] + skipped["realised"], skipped["true_delta"] + skipped["true"])):
+        spread = 100 * (true.clip(lower=0.05) / 100 / skipped["n"]) ** 0.5
+        assert ((realised - true).abs() < 4 * spread).all(), (realised - true) / spread
+
+
 def test_known_truth_lies_beside_promise_and_outcome():
     s = simulated(4000, seed=2)
     ranks = sets_of(s, fit=False)[0].ranks

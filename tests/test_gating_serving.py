@@ -184,3 +184,82 @@ def test_drift_names_the_input_that_moved_and_no_other(path):
     told = drift_table(served, inputs)
     assert told.loc[told["moved"], "input"].tolist() == ["h_gap_1_2"] and told.loc[0, "input"] == "h_gap_1_2"
     assert gating_serving_decide.LIMIT == 0.2 and inputs_of(served, "Who?", {"H": [], "V": []}, np.zeros(16)).shape == (35,)
+
+
+# --- what may come in -------------------------------------------------------------------------------------------------------------------------
+
+def test_two_data_sets_with_one_qid_are_served_each_their_own_lists(path):
+    served = load(path)
+    qids = FRESH.questions["qid"].to_numpy()
+    other = FRESH._replace(questions=FRESH.questions.iloc[::-1].assign(dataset="other", qid=qids),
+                           lists=FRESH.lists.assign(dataset="other", qid=FRESH.lists["qid"].map(dict(zip(qids, qids[::-1])))))
+    both = served_table(served, pd.concat([FRESH.questions, other.questions]), pd.concat([FRESH.lists, other.lists]),
+                        np.vstack([FRESH.vectors, FRESH.vectors[::-1]]))[0]
+    alone = served_table(served, FRESH.questions, FRESH.lists, FRESH.vectors)[0]
+    assert list(both) == gating_serving_decide.SERVED and both["dataset"].value_counts().to_dict() == {"simulated": 120, "other": 120}
+    pd.testing.assert_frame_equal(both.head(120), alone)
+    assert both.tail(120)["p_harm"].tolist() == alone["p_harm"].tolist()[::-1]
+
+
+def test_served_tables_that_cannot_be(path):
+    served = load(path)
+    for questions, lists, vectors, said in ((pd.concat([FRESH.questions] * 2), FRESH.lists, None, "questions: .*given twice"),
+                                            (FRESH.questions, pd.concat([FRESH.lists] * 2), None, "lists: .*given twice"),
+                                            (FRESH.questions, FRESH.lists[FRESH.lists["rank"] != 3], None, "leave a place out"),
+                                            (FRESH.questions, FRESH.lists, FRESH.vectors[:3], "got 3 vectors for 120 questions")):
+        with pytest.raises(ValueError, match=said):
+            served_table(served, questions, lists, vectors)
+    for lists, said in ((None, "lists H and V"), ({"H": None, "V": []}, "list H is a NoneType"), ({"H": [], "V": "AB"}, "list V is a str"),
+                        ({"H": ["A"], "V": []}, "holds 'A'"), ({"H": [("A", "x")], "V": []}, "expected .title, score."),
+                        ({"H": [(["A"], 1.0)], "V": []}, "holds")):
+        with pytest.raises(ValueError, match=said):
+            decide(served, "Who?", lists, np.zeros(16))
+    with pytest.raises(ValueError, match="vector holds a NaN"):
+        decide(served, "Who?", {"H": [], "V": []}, np.full(16, np.nan))
+    with pytest.raises(ValueError, match="feature h_score_1 of this question is inf"):
+        decide(served, "Who?", {"H": [("A", np.inf)], "V": []}, np.zeros(16))
+
+
+@pytest.mark.parametrize("inputs, said", [
+    (np.zeros((2, 34)), r"shape \(2, 34\), expected \(questions, 35\)"), (np.zeros((35, 34)), "expected"), (np.zeros(35), "expected"),
+    (np.zeros((5, 0)), "expected"), (np.zeros((1, 35, 1)), "expected"), (np.full((2, 35), np.nan), "row 0 holds nan for h_score_1")])
+def test_drift_of_other_columns_is_refused(path, inputs, said):
+    with pytest.raises(ValueError, match=said):
+        drift_table(load(path), inputs)
+    assert drift_table(load(path), [])["n"].tolist() == [0] * 35
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"gate": ' * 900 + "1" + "}" * 900, '{"gate": {"version": NaN}}', '{"gate": {"version": 1, "k": Infinity}}',
+                                  '{"gate": {"version": 1e999}}', '{"gate": {"version": 1%s}}' % ("0" * 5000), '{"gate": {"version": -Infinity}}'])
+def test_json_that_breaks_readers_is_no_artefact(tmp_path, text):
+    (tmp_path / "gate.json").write_text(text)
+    with pytest.raises(ArtefactError, match="save the gate again"):
+        load(tmp_path / "gate.json")
+
+
+def drop(content, *names):
+    return {n: v for n, v in content.items() if n not in names}
+
+
+@pytest.mark.parametrize("name, change, said", [
+    *(("inputs", lambda rows, n=n: [drop(rows[0], n), *rows[1:]], f"row 1 lacks {n}") for n in ("name", "low", "high", "edges", "shares")),
+    ("inputs", lambda rows: [{**rows[0], "edges": rows[0]["edges"][:-1]}, *rows[1:]], "8 edges and 10 shares"),
+    ("inputs", lambda rows: [{**rows[0], "shares": [0.2] * 10}, *rows[1:]], "add up to 1"), ("inputs", lambda rows: rows + rows[:1], "names 35 inputs"),
+    ("inputs", lambda rows: [{**rows[0], "low": 9.0, "high": 1.0}, *rows[1:]], "range 9.0 to 1.0"), ("inputs", lambda rows: {"a": 1}, "names 0 inputs"),
+    ("inputs", lambda rows: [None, *rows[1:]], "lacks everything"), ("inputs", lambda rows: [{**rows[0], "low": None}, *rows[1:]], "range None"),
+    ("k", lambda k: 5.5, "k is 5.5"), ("k", lambda k: 10**30, "k is 10"), ("k", lambda k: True, "k is True"), ("dataset", lambda d: 3, "dataset is 3"),
+    ("threshold", lambda t: 10**400, "threshold is 1"), ("threshold", lambda t: True, "threshold is True"), ("base_rate", lambda b: 1.5, "expected a share"),
+    ("fallback", lambda f: "none", "has no fallback"), ("training", lambda t: [], "gate artefact"), ("training", lambda t: {**t, "n": -1}, "training.n is -1"),
+    ("centre", lambda c: [None, *c[1:]], "no number"), ("centre", lambda c: [10**400, *c[1:]], "gate artefact"), ("features", lambda f: f[::-1], "features"),
+    ("numbers", lambda m: {**m, "scale": [0.0] * 35}, "do not fit"), ("numbers", lambda m: {**m, "mean": [m["mean"]]}, "no flat lists"),
+    ("numbers", lambda m: {**m, "intercept": 10**400}, "gate artefact")])
+def test_an_artefact_whose_parts_cannot_be(path, tmp_path, name, change, said):
+    with pytest.raises(ArtefactError, match=said):
+        load(changed(path, tmp_path, **{name: change(json.loads(path.read_text())["gate"][name])}))
+
+
+def test_trees_without_a_root_or_with_half_a_node_are_refused():
+    stump = {"roots": [0], "feature": [0], "threshold": [0.0], "left": [0], "right": [0], "value": [0.5], "depth": 0}
+    for change in (dict(roots=[]), dict(left=[0.5]), dict(roots=[2**70]), dict(depth=0.5)):
+        with pytest.raises(ValueError, match="rf model's arrays"):
+            gating_serving_models.checked(stump | change, "rf", 3)

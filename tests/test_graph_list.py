@@ -10,6 +10,7 @@ from scipy import sparse
 from lib import (
     graph_list,
     graph_list_index,
+    graph_list_kept,
     graph_list_parse,
     graph_list_phrases,
     graph_list_seeds,
@@ -18,7 +19,7 @@ from lib import (
     weights,
 )
 from lib.graph_list_choices import Choices, checked
-from lib.graph_list_index import Index
+from lib.graph_list_kept import Index
 from lib.store import Store, StoreError
 
 TEXTS = {"bridge": ("Old Bridge", "The Old Bridge of Tollwick was drawn by Isott Vane in a flood year."),
@@ -245,3 +246,119 @@ def test_triples_of_a_real_parse():
     assert {("marl", "edda vane"), ("marl", "aumes"), ("marl", "sorrel")} <= pairs and "edda vane" in said.names
     without = graph_list_phrases.said("Marl", told, parse, topic=False)
     assert graph_list_parse.sound(parse, len(told)) and ("marl", "sorrel") not in {(a, b) for a, _, b in without.triples}
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
+def test_a_missing_text_is_an_empty_one_and_no_word(missing):
+    texts = {**TEXTS, "bare": ("None", "Nan is a river."), "gone": ("", ""), "title": ("", "Eels met Xan Dole."), "text": ("Xan Dole", "")}
+    asked = (QUESTION, "Who is Xan Dole?", "")
+    straight, (questions, documents) = ranked(*tables(asked, texts))[0], tables(asked, texts)
+    holed = documents.assign(title=documents["title"].where(documents["title"] != "", missing), text=documents["text"].where(documents["text"] != "", missing))
+    found, started = ranked(questions.assign(question=questions["question"].where(questions["question"] != "", missing)), holed)
+    pd.testing.assert_frame_equal(found, straight)
+    assert started["fell_back"].tolist() == [False, False, True] and started["names"].tolist() == [1, 1, 0]  # the missing question names neither None nor nan
+    made = graph_list_index.index(holed, Choices(), Capitals(), Nowhere(), Words(), None)
+    assert (made.phrases == "none").sum() == 1 and made.contains[:, 1].tolist().count(made.phrases.tolist().index("none")) == 1
+
+
+@pytest.mark.parametrize("wrong, said", [(dict(text=3), "a text is 3, expected text"), (dict(title=1984), "a title is 1984"),
+                                         (dict(doc_id="same"), "given twice")])
+def test_documents_that_cannot_be(wrong, said):
+    questions, documents = tables()
+    with pytest.raises(ValueError, match=said):
+        ranked(questions, documents.assign(**wrong))
+    with pytest.raises(ValueError, match="given twice"):
+        ranked(pd.concat([questions, questions]), documents)
+    for changed, told in ((dict(doc_id=[None, *"abc"]), "doc_id is missing in row 0"), (dict(doc_id=np.nan), "doc_id is missing")):
+        with pytest.raises(ValueError, match=told):
+            ranked(questions, documents.assign(**changed))
+    for asked, told in ((questions.assign(qid=None), "qid is missing in row 0"), (questions.drop(columns="dataset"), "columns .'dataset'. are missing")):
+        with pytest.raises(ValueError, match=told):
+            ranked(asked, documents)
+    with pytest.raises(ValueError, match="one at a time"):
+        ranked(pd.concat([questions, questions.assign(dataset="e")]), documents)
+
+
+def test_passages_of_one_text_stand_by_doc_id_whatever_the_order_of_rows():
+    questions, documents = tables((QUESTION, "what sleeps in winter"))
+    documents = pd.concat([documents, *(documents.assign(doc_id=documents["doc_id"] + s) for s in ("-b", "-c"))], ignore_index=True)
+    straight = ranked(questions, documents)[0]
+    for seed in range(4):
+        pd.testing.assert_frame_equal(ranked(questions, documents.sample(frac=1, random_state=seed))[0], straight)
+    for _, part in straight.groupby(["qid", "score"]):
+        same = part["doc_id"].str.partition("-")
+        assert all(mine.is_monotonic_increasing for _, mine in same[2].groupby(same[0]))
+    assert straight["doc_id"].tolist()[:3] == ["bridge", "bridge-b", "bridge-c"]
+
+
+def damaged(path, how):
+    whole = path.read_bytes()
+    if how == "short":
+        path.write_bytes(whole[:len(whole) // 2])
+    elif how == "empty":
+        path.write_bytes(b"")
+    elif how == "bits":
+        path.write_bytes(whole[:200] + bytes(255 - b for b in whole[200:260]) + whole[260:])
+    elif how == "no zip":
+        path.write_bytes(b"\x80\x04pickle")
+    else:
+        with np.load(path) as kept:
+            arrays = dict(kept)
+        name, value = how
+        arrays.pop(name) if value is None else arrays.update({name: value(arrays[name])})
+        np.savez_compressed(path, **arrays)
+
+
+@pytest.mark.parametrize("how", ["short", "empty", "bits", "no zip", ("phrases", None), ("contains", lambda a: a + 1000), ("contains", lambda a: a.ravel()),
+                                 ("relations", lambda a: -a - 1), ("said", lambda a: a * np.nan), ("names", lambda a: a[:-1]),
+                                 ("told", lambda a: a.astype(object)),
+                                 ("facts", lambda a: a.astype(float)), ("phrases", lambda a: a[::-1]), ("said", lambda a: 2 * a)], ids=str)
+def test_a_damaged_graph_is_built_anew(tmp_path, how):
+    questions, documents = tables()
+    first = ranked(questions, documents, tmp_path, graphs=tmp_path)[0]
+    (path,) = tmp_path.glob("index-*.npz")
+    before = path.read_bytes()
+    damaged(path, how)
+    pd.testing.assert_frame_equal(ranked(questions, documents, tmp_path, graphs=tmp_path)[0], first)
+    assert graph_list_kept.read(path, np.arange(4)) is not None and len(path.read_bytes()) == len(before)
+
+
+def test_a_kept_graph_of_old_has_no_checksum_and_is_read(tmp_path):
+    questions, documents = tables()
+    ranked(questions, documents, tmp_path, graphs=tmp_path)
+    (path,) = tmp_path.glob("index-*.npz")
+    damaged(path, ("checksum", None))
+    assert graph_list_kept.read(path, np.arange(4)) is not None and graph_list_kept.read(tmp_path / "none.npz", np.arange(4)) is None
+
+
+@pytest.mark.parametrize("parse", [None, {}, {"phrases": [[0, 99]], "triples": []}, {"phrases": [[3, 1]], "triples": []}, {"phrases": [[0, 1]]},
+                                   {"phrases": [[0, 1]], "triples": [[0, 1, None, 2, 3]]}, {"phrases": [[0.0, 1.0]], "triples": []}])
+def test_a_parser_that_gives_no_parse_stores_nothing(tmp_path, parse):
+    store, bad = Store(recorded=tmp_path / "none", cache=tmp_path / "store"), Capitals()
+    bad.parse = lambda told: parse
+    with pytest.raises(ValueError, match="gave no parse of a text of 4 characters, 'Marl'"):
+        graph_list_parse.parsed(["Marl"], bad, store)
+    told = graph_list_parse.group(bad)
+    assert store.get_many([graph_list_parse.entry_key(told, "Marl")]) == {}
+    assert graph_list_parse.parsed(["Marl"], Capitals(), store) == [{"phrases": [[0, 4]], "triples": []}]
+    with pytest.raises(ValueError, match="a text to parse is None"):
+        graph_list_parse.parsed([None], Capitals(), store)
+
+
+def test_a_parse_cache_cut_short_is_said(tmp_path):
+    store = Store(recorded=tmp_path / "none", cache=tmp_path / "store")
+    graph_list_parse.parsed(["Marl"], Capitals(), store)
+    file = tmp_path / "store" / "cache.db"
+    file.write_bytes(file.read_bytes()[:3000])
+    for rest in (tmp_path / "store").glob("cache.db-*"):
+        rest.unlink()
+    with pytest.raises(StoreError):
+        graph_list_parse.parsed(["Marl", "Aumes"], Capitals(), Store(recorded=tmp_path / "none", cache=tmp_path / "store"))
+
+
+def test_a_graph_that_cannot_be_kept_is_no_reason_to_stop(tmp_path, caplog):
+    questions, documents = tables()
+    (tmp_path / "file").write_text("")
+    found = ranked(questions, documents, tmp_path, graphs=tmp_path / "file")[0]
+    pd.testing.assert_frame_equal(found, ranked(questions, documents)[0])
+    assert "cannot be kept" in caplog.text

@@ -148,3 +148,58 @@ def test_one_choice_at_a_time(monkeypatch):
     assert made[(made["half"] == "all") & (made["choice"] == "as chosen")]["all_gold_at_5"].iat[0] == 1
     monkeypatch.setitem(tables.TABLES, "graph_ablations", tables._declared("graph_ablations", GRAPH["graph_ablations"]))
     tables.check(made.assign(tier="sample")[list(GRAPH["graph_ablations"]["columns"])], "graph_ablations")
+
+
+@pytest.mark.parametrize("ridge", [0, 0.0, -1.0, np.nan, np.inf, None, True, "1"])
+def test_a_ridge_that_is_none(ridge):
+    candidates, teacher = planted(4)
+    taught = distilled.sums(candidates, teacher)
+    with pytest.raises(ValueError, match="ridge must be a number above 0"):
+        distilled.fit(taught, list(taught.key), ridge=ridge)
+    assert np.isfinite(distilled.fit(taught, list(taught.key), ridge=1e-6).weights).all()
+
+
+def test_rows_given_twice_are_named():
+    rows = lists()
+    for twice in (rows.iloc[[2]], rows.iloc[[2]].assign(rank=9)):  # c of the graph list, at its own place and at another
+        with pytest.raises(ValueError, match="list 'graph': {'dataset': 'd', 'qid': 'q0', 'doc_id': 'c'} is given twice"):
+            pool_union.pool(pd.concat([rows, twice]))
+    candidates, teacher = planted(3)
+    with pytest.raises(ValueError, match="candidates: {'dataset': 'd', 'qid': 'q001', 'doc_id': 'b'} is given twice"):
+        distilled.sums(pd.concat([candidates, candidates.iloc[[9]]]), teacher)
+    with pytest.raises(ValueError, match="the teacher's list: {'dataset': 'd', 'qid': 'q000', 'doc_id': 'a'} is given twice"):
+        distilled.sums(candidates, pd.concat([teacher, teacher[:1]]))
+
+
+@pytest.mark.parametrize("changed", [dict(rank=0), dict(rank=1.5), dict(rank=np.nan), dict(doc_id=None), dict(score=-np.inf)])
+def test_places_that_cannot_be(changed):
+    rows = lists().astype({"rank": float}).iloc[:4]
+    with pytest.raises(ValueError, match="list 'graph'.*cannot be"):
+        pool_union.pool(pd.concat([rows.iloc[:3], rows.iloc[[3]].assign(**changed), lists().iloc[4:]]))
+
+
+@pytest.mark.parametrize("names", ["graph", ("graph",), ("graph", "graph"), ("graph", "dense", "bm25")])
+def test_a_pool_is_of_two_lists(names):
+    with pytest.raises(ValueError, match="lists must name two lists"):
+        pool_union.pool(lists(), lists=names)
+
+
+def test_features_and_teachers_that_cannot_be():
+    candidates, teacher = planted(3)
+    with pytest.raises(ValueError, match="gap_v of {'dataset': 'd', 'qid': 'q000', 'doc_id': 'c'} is not finite"):
+        distilled.sums(candidates.assign(gap_v=candidates["gap_v"].where(candidates.index != 2, np.inf)), teacher)
+    with pytest.raises(ValueError, match="ranks count from 1"):
+        distilled.sums(candidates, teacher.assign(rank=0))
+
+
+def test_words_of_missing_texts_and_absent_rows():
+    pooled = pool_union.pool(lists(), 3)
+    documents = pd.DataFrame({"dataset": "d", "doc_id": list("abcdxy"), "title": None, "text": [None, *["Nan met none."] * 5]})
+    questions = pd.DataFrame({"dataset": ["d"], "qid": ["q0"], "question": ["Who is none of nan?"]})
+    made = distilled.word_features(pooled, questions, documents).set_index("doc_id")
+    assert made.loc["a", "overlap"] == made.loc["a", "length"] == made["title_named"].sum() == made["overlap_title"].sum() == 0 and made.loc["b", "overlap"] > 0
+    assert (distilled.word_features(pooled, questions.assign(question=None), documents)["overlap"] == 0).all()
+    with pytest.raises(ValueError, match="documents: {'dataset': 'd', 'doc_id': 'c'} of the pool is not there"):
+        distilled.word_features(pooled, questions, documents[documents["doc_id"] != "c"])
+    with pytest.raises(ValueError, match="questions: {'dataset': 'd', 'qid': 'q0'} of the pool"):
+        distilled.word_features(pooled, questions[:0], documents)

@@ -1,0 +1,181 @@
+"""What a gate is worth, in sentences built from its tables: always reranking, the honest gate, the bare rule and the bound (notebook 07; SPEC 12).
+
+*surely* is said only where an interval (two-sided, 95 %) or the one-sided 95 % bound of ``lib.gating_bound`` allows it, of each cell by itself.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import pandas as pd
+
+from lib.chart_words import GAP, listed, percent, signed, verdict
+from lib.gating_bound import lower_bound
+from lib.gating_cells import POINT
+from lib.wording import named
+
+K = 5
+COVERAGE, BUDGET = "coverage", "budget 1"
+RULE_WORDS = {COVERAGE: "the coverage rule", "budget 0.5": "the 0.5 pp budget", BUDGET: "the 1 pp budget", "budget 2": "the 2 pp budget"}
+NO_GATE = "There is nothing to tell: no question has a reranked list and a last hop, so no gate was learned."
+FEW = 4  # cells named one by one
+SPREAD = ("ci_low", "ci_high")
+
+
+def change(row: pd.Series, value: str = "delta", ends: Sequence[str] = SPREAD, digits: int = 1, unit: str = f"{GAP}pp") -> str:
+    """A difference with its interval: '+1.2 pp [−0.3, +2.7]'; without one where the table has none; unknown where it is missing.
+
+    >>> change(pd.Series({"delta": 1.24, "ci_low": -0.3, "ci_high": 2.71})).replace(GAP, " ")
+    '+1.2 pp [−0.3, +2.7]'
+    """
+    if pd.isna(row[value]):
+        return "unknown"
+    known = pd.notna(row[ends[0]]) and pd.notna(row[ends[1]])
+    return signed(row[value], digits) + unit + (f" [{signed(row[ends[0]], digits)}, {signed(row[ends[1]], digits)}]" if known else " (no interval)")
+
+
+def paragraphs(texts: Iterable[str]) -> str:
+    """One text as it is, several as Markdown points."""
+    told = [t for t in texts if t]
+    return told[0] if len(told) == 1 else "\n".join(f"- {t}" for t in told)
+
+
+def near(table: pd.DataFrame, k: int = K) -> pd.DataFrame:
+    """The rows of the K that lies nearest to ``k`` in each data set; of two the smaller."""
+    away = (table["k"] - k).abs() + table["k"] / 1e6
+    return table[away == away.groupby(table["dataset"]).transform("min")]
+
+
+def places(rows: pd.DataFrame) -> str:
+    """Cells by name, the first ``FEW``: 'MuSiQue at K 5 and 10'."""
+    every = rows.drop_duplicates(["dataset", "k"])
+    shown, rest = every.iloc[:FEW], len(every) - FEW
+    parts = [f"{named(d)} at K {listed([str(k) for k in part['k']])}" for d, part in shown.groupby("dataset", sort=False)]
+    return listed([*parts, f"{rest} more"] if rest > 0 else parts) if parts else "nowhere"
+
+
+def decided(row: pd.Series) -> str:
+    """wins, loses or undecided: the interval lies on one side of 0 and, where there is one, p after Holm is below 0.05."""
+    return verdict(row["ci_low"], row["ci_high"]) if row.get("p_holm", 0.0) < 0.05 else "undecided"
+
+
+def answer(always: pd.DataFrame, cells: pd.DataFrame, rules: pd.DataFrame, k: int = K) -> str:
+    """The bold answer: what always reranking brings over H, what the honest gate skips and costs, where that is surely within 1 pp, and the advice.
+
+    Tables gating_always, gating_cells, gating_rules; a data set is told at the K nearest to ``k``.
+    """
+    if always.empty or cells.empty:
+        return NO_GATE
+    parts = []
+    for _, row in near(always, k).iterrows():
+        gates = cells[(cells["dataset"] == row["dataset"]) & (cells["k"] == row["k"]) & cells["rule"].isin([COVERAGE, BUDGET])]
+        kept = [f"{_calls(g)} under {RULE_WORDS[g['rule']]} ({change(g)})" for _, g in gates.sort_values("rule", ascending=False).iterrows()]
+        said = f" Chosen and judged honestly, a gate skips {listed(kept)}, against always reranking." if kept else ""
+        parts.append(f"On {named(row['dataset'])} ({row['n']} questions) the reranker puts the last hop among the first {row['k']} for {percent(row['rerank'])}, "
+                     f"the graph list H for {percent(row['h'])} ({change(row)}).{said} Advice: {advice(row, gates)}.")
+    over = [_over_all(r.iloc[0]) for r in (rules[rules["rule"] == name] for name in (COVERAGE, BUDGET)) if len(r)]
+    cells_of = int(rules["cells"].max()) if over else 0
+    return " ".join([*parts, f"Over {_cells(cells_of)}: {'; '.join(over)}."] if over else parts)
+
+
+def _calls(gate: pd.Series) -> str:
+    return f"{percent(gate['skip'])} of the calls" if gate["skip"] < 1 else f"every call, handing on {gate['fallbacks'].replace('/', ' or ')},"
+
+
+def _over_all(r: pd.Series) -> str:
+    return (f"{RULE_WORDS[r['rule']]} skips {percent(r['skip'])} at {change(r)}, and {_of(r['cells_within'], r['cells'])} at most 1{GAP}pp as measured, "
+            f"{none(r['cells_surely_within'])} surely")
+
+
+def _of(some: int, every: int) -> str:
+    return f"{none(some)} of {every} {'loses' if some == 1 else 'lose'}"
+
+
+def none(some: int) -> str:
+    return str(int(some)) if some else "none"
+
+
+def _cells(count: int) -> str:
+    return "the one cell (data set and K)" if count == 1 else f"all {count} cells (data set and K)"
+
+
+def advice(always: pd.Series, gates: pd.DataFrame) -> str:
+    """Never rerank, always rerank, gate, or undecided: no more than the intervals allow. ``always``: one row of gating_always; ``gates``: its gating_cells."""
+    worth, skipping = decided(always), gates[gates["skip"] > 0]
+    if worth == "loses":
+        return "never rerank, H alone is better"
+    if worth == "undecided":
+        return f"undecided, since {always['n']} questions do not tell whether the reranker improves on H at all"
+    sure = skipping[skipping["surely_within"].astype(bool)].sort_values("skip")
+    if len(sure) and (sure["skip"].iloc[-1] == 1) and sure["fallbacks"].iloc[-1] in ("H", "D"):
+        return f"never rerank, {sure['fallbacks'].iloc[-1]} alone surely loses at most 1{GAP}pp"
+    if len(sure):
+        return f"gate by {RULE_WORDS.get(sure['rule'].iloc[-1], sure['rule'].iloc[-1])}, which surely loses at most 1{GAP}pp"
+    if skipping.empty:
+        return "always rerank, the gate finds nothing to skip"
+    if (skipping["ci_high"] < -POINT).all():
+        return f"always rerank, every gate surely loses more than 1{GAP}pp"
+    return f"always rerank until more is known, the gate may cost more than 1{GAP}pp or not"
+
+
+def always_words(always: pd.DataFrame) -> str:
+    """What always reranking brings at every K, a point a data set (gating_always)."""
+    out = []
+    for dataset, part in always.groupby("dataset", sort=False):
+        said = [f"at K {r['k']} {({'wins': 'it wins', 'loses': 'it loses'}.get(decided(r), 'it is undecided'))}: {percent(r['h'])} → {percent(r['rerank'])}, "
+                f"{change(r)}, {r['wins']} questions won and {r['losses']} lost (sign test p {_p(r['sign_p'])}; p after Holm {_p(r['p_holm'])})"
+                for _, r in part.sort_values("k").iterrows()]
+        student = part.dropna(subset=["d"]).sort_values("k")
+        cheap = f" The student D, which never calls the reranker, has {listed([percent(d) for d in student['d']])}." if len(student) else ""
+        out.append(f"Always reranking on {named(dataset)} ({part['n'].iloc[0]} questions): {'; '.join(said)}.{cheap}")
+    return paragraphs(out) or NO_GATE
+
+
+def _p(p: float) -> str:
+    return "unknown" if pd.isna(p) else "below 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def coverage_words(cells: pd.DataFrame, rivals: pd.DataFrame | None = None) -> str:
+    """The bare 1 pp rule against the bound, the inner folds' promise against the truth, and where the student D does without a gate (gating_cells).
+
+    With ``rivals`` (gating_rivals) handing D on for every question is told for each cell, whatever the gate chose.
+    """
+    if cells.empty:
+        return NO_GATE
+    out = [_rule(cells[cells["rule"] == rule]) for rule in (COVERAGE, BUDGET) if (cells["rule"] == rule).any()]
+    if cells["within"].sum() > cells["surely_within"].sum():
+        out.append("The bare rule looks at the delta measured, and a threshold aimed at its edge lands on either side by luck; the bound asks what may be true.")
+    mine = cells[cells["rule"] == COVERAGE] if (cells["rule"] == COVERAGE).any() else cells
+    promised, held = mine["inner_delta"].mean(), mine["delta"].mean()
+    less = "a threshold that was searched for looks better than it is" if promised > held else "this time the search did not flatter itself"
+    out.append(f"The inner folds promised {signed(promised, 1)}{GAP}pp on average, held-out questions give {signed(held, 1)}: {less}.")
+    out.append(_student(mine, rivals))
+    fewest = next(n for n in range(1, 2000) if lower_bound(0, 0, n) >= -POINT)
+    if (mine["n"] < fewest).any():
+        out.append(f"With fewer than {fewest} questions not even a gate without a single harmful skip is surely within 1{GAP}pp, unless skips also help.")
+    if cells["refused"].sum():
+        out.append(f"{int(cells['refused'].sum())} folds refused to skip: their training questions held no harm to learn from.")
+    return " ".join(filter(None, out))
+
+
+def _rule(rows: pd.DataFrame) -> str:
+    sure, inside = rows[rows["surely_within"].astype(bool)], int(rows["within"].sum())
+    harmed, kept = int((rows["harmful"] > 0).sum()), f"{len(sure)} surely ({places(sure)})" if len(sure) else "none surely"
+    span = f" ({percent(rows['skip'].min())} to {percent(rows['skip'].max())})" if len(rows) > 1 else ""
+    return (f"Under {RULE_WORDS[rows['rule'].iloc[0]]} the gate skips {percent(rows['skip'].mean())} of the calls{span}; as measured {_of(inside, len(rows))} at most "
+            f"1{GAP}pp, by the one-sided 95{GAP}% bound {kept}. Skips do harm in {harmed} of {len(rows)}: {int(rows['harmful'].sum())} harmful, "
+            f"{int(rows['beneficial'].sum())} beneficial.")
+
+
+def _student(mine: pd.DataFrame, rivals: pd.DataFrame | None) -> str:
+    """Whether the student D alone is as good as the reranker."""
+    rows = mine[(mine["skip"] == 1) & (mine["fallbacks"] == "D")] if rivals is None else rivals[rivals["gate"] == "always D"]
+    if rows.empty:
+        return ""
+    told = [f"{change(r)} on {places(r.to_frame().T)}" for _, r in rows.iterrows()]
+    span = listed(told) if len(rows) <= FEW else f"{signed(rows['delta'].min(), 1)} to {signed(rows['delta'].max(), 1)}{GAP}pp"
+    sure, worse = int(rows["surely_within"].sum()), int((rows["ci_high"] < -POINT).sum())
+    verdict_ = ("the cheap student already does it" if sure == len(rows) else
+                f"surely within 1{GAP}pp in {none(sure)} of {len(rows)}, surely worse than that in {none(worse)}" + ("" if sure + worse == len(rows) else ", else undecided"))
+    chosen = int(((mine["skip"] == 1) & (mine["fallbacks"] == "D")).sum())
+    start = f"In {chosen} of {len(mine)} cells every call is skipped and D handed on: no gate is left. " if chosen else ""
+    return f"{start}The student D for every question, against always reranking: {span}; {verdict_}."
