@@ -41,8 +41,8 @@ GATING_MORE: dict[str, dict] = {
         "coverage": ("float", "share of questions with the last hop among them"), "delta": ("float?", "against the first pool, pp; missing: its own row"),
         **SPREAD, "wins": ("int?", "questions that only this pool covers"), "losses": ("int?", "that only the first one covers"),
         "sign_p": ("float?", "exact sign test"), "p_holm": ("float?", "Holm over the k of one pool"), **N}),
-    "gating_replayed": dict(format="csv", key=["tier", *CELL], meaning="answer F1 replayed from answers that exist (document 002, Tables 10 and 11)", columns={
-        **TIER, **CELL, "h_all": ("float", "mean F1 on H, all n"), "rerank_all": ("float", "on the reranked list, all n"),
+    "gating_replayed": dict(format="csv", key=["tier", *CELL, "measure"], meaning="answer F1 replayed from answers that exist (document 002, Tables 10 and 11)", columns={
+        **TIER, **CELL, "measure": ("str", "f1; answer_in_context: the packed text holds it"), "h_all": ("float", "mean F1 on H, all n"), "rerank_all": ("float", "on the reranked list, all n"),
         "covered": ("int", "questions whose gated list was read"), "h": ("float?", "mean F1 on H, covered questions"),
         "rerank": ("float?", "on the reranked list, covered questions"), "gated": ("float?", "on what the gate hands on, covered questions"),
         "delta": ("float?", "gated - rerank, in F1"), **SPREAD, "p_value": ("float?", "two-sided, paired cluster bootstrap"), **N}),

@@ -26,13 +26,13 @@ TIER = "sample"
 
 
 def asks(block: Mapping[str, Any], questions: pd.DataFrame, tier: str = TIER) -> list[tuple[Mapping[str, Any], set[str]]]:
-    """(reader, prompts) of the block ``gating``, from the table that notebook 07 wrote; none where it names no reader.
+    """(reader, prompts) of the block ``gating``, from the tables that notebook 07 wrote; none where it names no reader.
 
     >>> asks({"downstream": {"read": {}}}, pd.DataFrame())
     []
     """
-    read = (block.get("downstream") or {}).get("read")
-    return [(read["reader"], set(prompts(tables.read("downstream_contexts", tier), questions)))] if read else []
+    wanted = {"downstream_contexts": (block.get("downstream") or {}).get("read"), "gate_contexts": (block.get("gate") or {}).get("replay")}
+    return [(read["reader"], set(prompts(tables.read(table, tier), questions))) for table, read in wanted.items() if read]
 
 
 def record(store: Store | None = None) -> list[str]:

@@ -5,7 +5,7 @@ import altair as alt
 import pandas as pd
 
 from lib import chart_words as words
-from lib.charts import FAINT, INK, MUTED, PAPER, RANKERS, SPARE, Look, NothingToDraw, in_order, ready, row_axis
+from lib.charts import FAINT, INK, MUTED, PAPER, RANKERS, SPARE, ChartError, Look, NothingToDraw, in_order, ready, row_axis
 from lib.graph_list_table import ALL_HOPS
 from lib.pool_union import H, V
 from lib.wording import named
@@ -13,12 +13,12 @@ from lib.wording import named
 PANELS = {"recall_at_5": "recall@5", "last_hop_hit_at_5": f"last hop in the first{words.GAP}5"}
 TITLED = {"recall_at_5": "gold", "last_hop_hit_at_5": "last hops"}  # what the title calls them
 CONFIRM = "half 1 alone"
-LOOKS = {H: Look("#6A3D9A", [1, 0], "circle", 2.0), "quieter": Look("#9A7FBD", [6, 2], "diamond", 1.6), **{r: look for r, look in RANKERS.items() if r != V}}
+LOOKS = {H: Look("#6A3D9A", [1, 0], "circle", 2.0), **{r: look for r, look in RANKERS.items() if r != V}}
 FEWEST = 10  # questions of a number of hops: an interval over fewer says nothing
 LEVEL = 0.05
 WIDTH, ROW, BESIDE = 176, 21, 84  # pixels: a panel, a row, the numbers beside a panel
 POINTS = alt.Axis(labelExpr="datum.value == 0 ? '0' : replace(format(100 * datum.value, '+.0f'), '-', '−')", tickCount=4, grid=True)
-NEEDED = ("dataset", "half", "n_hops", "ranker", "measure", "estimate", "ci_low", "ci_high", "p_holm", "n")
+NEEDED = ("dataset", "half", "n_hops", "ranker", "minus", "measure", "estimate", "ci_low", "ci_high", "p_holm", "n")
 
 
 def graph_lists(table: pd.DataFrame, tier: str | None = None) -> alt.VConcatChart:
@@ -27,10 +27,14 @@ def graph_lists(table: pd.DataFrame, tier: str | None = None) -> alt.VConcatChar
     ``table``: graph_lists. A mark is filled where its interval excludes 0 and p after Holm is below 0.05. A number of hops with fewer than FEWEST questions
     is left out and named. Raises ChartError; NothingToDraw where no difference to the dense list has an interval.
     """
+    if missing := [c for c in NEEDED if c not in table]:
+        raise ChartError(f"graph_lists: columns {missing} are missing; found {list(table)}")
     df, few = _rows(table)
     if df.empty:
         raise NothingToDraw(f"graph_lists: no difference to the list {V!r} has an interval; rank with it and with another list first")
-    df = ready(df, "graph_lists", *NEEDED)
+    df = ready(df, "graph_lists")
+    if df.duplicated(["dataset", "measure", "name"]).any():
+        raise ChartError("graph_lists: a list has several values of one measure; keep one tier")
     sets = sorted(set(df["dataset"]))
     domains = {m: _domain(df[df["measure"] == m]) for m in PANELS}
     blocks = [_block(df[df["dataset"] == d], named(d) if len(sets) > 1 else "", domains, d == sets[0], d == sets[-1]) for d in sets]
@@ -41,14 +45,14 @@ def _notes(df: pd.DataFrame, few: list[str], tier: str) -> list[str]:
     """What the rows are, how they are drawn, what is shaded and what half 1 alone, which chose nothing of the list, does not bear out."""
     where = f"{named(df['dataset'].iloc[0])} · " if df["dataset"].nunique() == 1 else ""
     half = "" if (df["half"] == "all").any() else f" · half {df['half'].min()}"
-    first = f"{where}list minus dense list, points, same questions · {words.counted(df['n'])} a row{half} · {tier}"
+    first = f"{where}points against the dense list · {words.counted(df['n'])} a row{half} · {tier}"
     notes = [first[0].upper() + first[1:], f"Bars: 95{words.GAP}% bootstrap intervals; filled where they exclude 0, also after Holm's correction"]
     if (parts := _parts(df)).any():
         notes.append(f"Shaded: the graph list {words.listed([t for t, there in parts.items() if there])}")
     if few:
         notes.append(f"Left out, fewer than {FEWEST} questions: {words.listed(few)}")
     if unborne := _unborne(df):
-        notes.append(f"Half 1 alone leaves open: {words.listed(unborne)}")
+        notes.append(f"Not shown on half 1 alone: {words.listed(unborne)}")
     return notes
 
 
@@ -71,8 +75,9 @@ def _rows(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     confirms = (df["half"] == "1") & (df["n_hops"] == ALL_HOPS) & (df["ranker"] == H)
     df = df[parts | confirms]
     small = (df["n_hops"] != ALL_HOPS) & (df["n"] < FEWEST)
-    few = [f"{h} {'hop' if h == 1 else 'hops'} ({PANELS[m]}, {named(d)})" for d, h, m in
-           df.loc[small, ["dataset", "n_hops", "measure"]].sort_values(["dataset", "n_hops", "measure"]).itertuples(index=False)]
+    several = df["dataset"].nunique() > 1
+    few = [f"{h} {'hop' if h == 1 else 'hops'} ({', '.join(PANELS[m] for m in PANELS if m in set(part['measure']))}{f'; {named(d)}' if several else ''})"
+           for (d, h), part in df[small].groupby(["dataset", "n_hops"])]
     df = df[~small].reset_index(drop=True)
     said = [said_of(p, low, high) for p, low, high in zip(df["p_holm"], df["ci_low"], df["ci_high"])]
     colours = [LOOKS.get(r, SPARE).colour for r in df["ranker"]]
@@ -138,18 +143,18 @@ def finding(df: pd.DataFrame) -> str:
 
     >>> one = dict(dataset="musique", ranker="graph", name="graph", estimate=0.081, measure="last_hop_hit_at_5", said="wins")
     >>> finding(pd.DataFrame([one])).replace(words.GAP, " ")
-    'The first 5 of the graph list against the dense list’s: more last hops (+8.1 points)'
+    "The first 5 of the graph list against the dense list's: more last hops (+8.1 points)"
     """
     rows = df[df["name"] == H]
     if rows.empty:
         return "There is no graph list among the lists that are set beside the dense one"
     told = [_told(rows[rows["measure"] == m], noun) for m, noun in TITLED.items() if (rows["measure"] == m).any()]
-    return f"The first{words.GAP}5 of the graph list against the dense list’s: {'; '.join(told)}"
+    return f"The first{words.GAP}5 of the graph list against the dense list's: {'; '.join(told)}"
 
 
 def _told(rows: pd.DataFrame, noun: str) -> str:
     """One measure: data sets by verdict, or the verdict and the points where there is one data set."""
-    verbs = {"wins": f"more {noun}", "loses": f"{'less' if noun == 'gold' else 'fewer'} {noun}", "undecided": f"{noun} undecided"}
+    verbs = {"wins": f"more{words.GAP}{noun}", "loses": f"{'less' if noun == 'gold' else 'fewer'}{words.GAP}{noun}", "undecided": f"{noun} undecided"}
     if len(rows) == 1:
         return f"{verbs[rows['said'].iloc[0]]} ({words.signed(100 * rows['estimate'].iloc[0], 1)}{words.GAP}points)"
     return ", ".join(f"{verb} on {words.listed([named(d) for d in rows.loc[rows['said'] == said, 'dataset']])}"

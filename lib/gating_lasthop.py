@@ -11,6 +11,7 @@ from lib.gating_inputs import QuestionSet, target_ranks
 from lib.gating_nested import OUTER, check_sets, outer_folds
 from lib.gating_outcomes import outcomes
 from lib.keys import check_once, keyed
+from lib.ranking import QUESTION
 from lib.whole import check_draws, check_whole
 
 PIPELINES = ("H", "rerank", "gated")
@@ -116,6 +117,24 @@ def pool_expansion(pools: Mapping[str, pd.DataFrame], targets: pd.DataFrame, tie
             rows += [(tier, dataset, name, k, c, i.estimate, i.low, i.high, *count, p, holm, len(asked))
                      for k, c, i, count, p, holm in zip(ks, hits[name].mean(axis=0), found, counts, signs, stats.holm(signs))]
     return pd.DataFrame(rows, columns=POOL)
+
+
+def pools_compared(pools: pd.DataFrame, targets: pd.DataFrame, tier: str, ks: Sequence[int] = POOL_KS, resamples: int = 10_000, seed: int = 0) -> pd.DataFrame:
+    """``pool_expansion`` of the table gate_pools: the first reranker over every pool, then every other reranker over the first pool, on the questions it was asked.
+
+    ``pool`` names the pool; of the second kind it is followed by who ordered it.
+    """
+    if pools.empty:
+        return pd.DataFrame(columns=POOL)
+    main = pools["reranker"].iloc[0]
+    over = {name: rows for name, rows in pools[pools["reranker"] == main].groupby("pool", sort=False)}
+    first = next(iter(over))
+    parts = [pool_expansion(over, targets, tier, ks, resamples=resamples, seed=seed)] if len(over) > 1 else []
+    for other, rows in pools[(pools["reranker"] != main) & (pools["pool"] == first)].groupby("reranker", sort=False):
+        same = over[first].merge(rows[QUESTION].drop_duplicates(), on=QUESTION)
+        named = {f"{first}, {main} (questions of {other})": same, f"{first}, {other}": rows}
+        parts.append(pool_expansion(named, targets, tier, ks, resamples=resamples, seed=seed))
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=POOL)
 
 
 def replayed(decisions: pd.DataFrame, f1: pd.DataFrame, tier: str, k: int = 5, resamples: int = 10_000, seed: int = 0) -> pd.DataFrame:

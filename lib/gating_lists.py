@@ -105,11 +105,12 @@ def title_key(title: object, doc_id: str) -> str:
 
 
 def union(rankings: pd.DataFrame, lists: Sequence[str], name: str, first: int = FIRST, scope: str = "pooled") -> pd.DataFrame:
-    """The first ``first`` of several ``lists`` together, as rows of the rankings table; ordered by reciprocal-rank fusion of the whole lists, ties by doc_id."""
+    """The first ``first`` of several ``lists`` together, as rows of the rankings table; by reciprocal-rank fusion of the whole lists, ties by doc_id."""
     rows = rankings[(rankings["scope"] == scope) & rankings["ranker"].isin(list(lists))]
     rows = rows.assign(share=1 / (RRF_K + rows["rank"].astype(float)), near=rows["rank"] <= first)
     found = rows.groupby([*QUESTION, "doc_id"], as_index=False).agg(share=("share", "sum"), near=("near", "any"))
-    found = found[found["near"].astype(bool)].assign(share=lambda t: t["share"].round(12)).sort_values([*QUESTION, "share", "doc_id"], ascending=[True, True, False, True])
+    found = found[found["near"].astype(bool)].assign(share=lambda t: t["share"].round(12))
+    found = found.sort_values([*QUESTION, "share", "doc_id"], ascending=[True, True, False, True])
     rank = found.groupby(QUESTION).cumcount().to_numpy() + 1
     return found[QUESTION].assign(scope=scope, ranker=name, rank=rank, doc_id=found["doc_id"], score=-rank.astype(float)).reset_index(drop=True)
 

@@ -30,7 +30,6 @@ from lib.records import DataError, Record, read_records
 from lib.store import Store, StoreError
 from lib.tables import write_atomically
 from lib.vectors import CACHE, DIMENSIONS, embed, truncate
-from lib.viability_run import check_folder
 from lib.weights import WeightsError
 from lib.whole import check_whole
 
@@ -72,21 +71,25 @@ def _answers(record: Record) -> list[str]:
     return answers
 
 
-def recorded(tables: dict[str, pd.DataFrame], store: Store | None = None, cache: Path | None = CACHE, progress: bool = True) -> tuple[pd.DataFrame, pd.DataFrame]:
+def recorded(tables: dict[str, pd.DataFrame], store: Store | None = None, cache: Path | None = CACHE,
+             progress: bool = True) -> tuple[pd.DataFrame, pd.DataFrame]:
     """(QUESTIONS, gating_lists.CANDIDATES) of the questions that have a last hop: graph and dense lists, their union reranked.
 
     Raises ValueError where no question has a last hop or one has two, and WeightsError where the reranker cannot order the unions.
     """
     targets = targets_of(tables["gold"], tables["documents"])
     check_once(targets, QUESTION, "last hops", "a chain ends in one passage")
-    questions = tables["questions"].merge(targets[[*QUESTION, "doc_id"]].rename(columns={"doc_id": "target"}), on=QUESTION).sort_values(QUESTION, ignore_index=True)
+    questions = tables["questions"].merge(targets[[*QUESTION, "doc_id"]].rename(columns={"doc_id": "target"}), on=QUESTION, validate="one_to_one")
+    questions = questions.sort_values(QUESTION, ignore_index=True)
     if questions.empty:
-        raise ValueError(f"none of {len(tables['questions'])} questions has a last hop, so there is nothing to record; give questions whose chain ends in one passage")
+        raise ValueError(f"none of {len(tables['questions'])} questions has a last hop, so there is nothing to record; give questions whose chain ends "
+                         "in one passage")
     encoder, documents = retrieval.encoder("minilm"), tables["documents"]
     none = pd.DataFrame({c: pd.Series(dtype=object) for c in ("dataset", "qid", "doc_id")})
     graph = graph_list.rank_sets(questions, documents, encoder, 50, DIMENSIONS, cache)
     dense = retrieval.rank(questions, documents, none, encoder, scopes=("pooled",), depth=50, cache=cache)
-    made = gating_lists.made(pd.concat([graph, dense[dense["ranker"] == "dense"]], ignore_index=True), questions, documents, SPEC, store=store, progress=progress)
+    rankings = pd.concat([graph, dense[dense["ranker"] == "dense"]], ignore_index=True)
+    made = gating_lists.made(rankings, questions, documents, SPEC, store=store, progress=progress)
     if made.left_out:
         raise WeightsError("; ".join(f"{name}: {reason}" for name, reason in made.left_out.items()))
     vectors = truncate(embed(questions["question"].tolist(), encoder, cache), DIMENSIONS).astype(float)
@@ -125,6 +128,8 @@ def file_names(dataset: str) -> list[str]:
 
 def run(given: argparse.Namespace) -> str:
     """Read or generate, rank, rerank, write; what was done, in a sentence."""
+    from lib.viability_run import check_folder  # it takes a second
+
     for name in ("world", "documents"):
         check_whole(f"--{name}", getattr(given, name), 0 if name == "world" else 1)
     files = [given.corpus, given.questions, given.supporting]

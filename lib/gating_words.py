@@ -101,6 +101,8 @@ def _cells(count: int) -> str:
 def advice(always: pd.Series, gates: pd.DataFrame) -> str:
     """Never rerank, always rerank, gate, or undecided: no more than the intervals allow. ``always``: one row of gating_always; ``gates``: its gating_cells."""
     worth, skipping = decided(always), gates[gates["skip"] > 0]
+    if gates.empty:
+        return "none, no gate was run here"
     if worth == "loses":
         return "never rerank, H alone is better"
     if worth == "undecided":
@@ -114,7 +116,7 @@ def advice(always: pd.Series, gates: pd.DataFrame) -> str:
         return "always rerank, the gate finds nothing to skip"
     if (skipping["ci_high"] < -POINT).all():
         return f"always rerank, every gate surely loses more than 1{GAP}pp"
-    return f"always rerank until more is known, the gate may cost more than 1{GAP}pp or not"
+    return f"always rerank until more is known, since whether the gate costs more than 1{GAP}pp is undecided"
 
 
 def always_words(always: pd.DataFrame) -> str:

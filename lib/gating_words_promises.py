@@ -27,17 +27,31 @@ def promise_words(harms: pd.DataFrame, bins: pd.DataFrame) -> str:
 def _calibrated(harms: pd.DataFrame, bins: pd.DataFrame) -> str:
     known = harms.dropna(subset=["ece", "ece_raw"])
     error = f"Platt scaling takes the calibration error from {_range(known['ece_raw'])} to {_range(known['ece'])}." if len(known) else ""
-    mine = bins[(bins["rule"] == harms["rule"].iloc[0]) & (bins["form"] == "calibrated")].dropna(subset=["ci_low", "ci_high"])
+    mine = bins[(bins["rule"] == harms["rule"].iloc[0]) & (bins["form"] == "calibrated")].dropna(subset=["p_harm", "ci_low", "ci_high"])
     if mine.empty:
         return f"{error} No bin of chances holds enough questions to be checked.".strip()
-    kept = int(((mine["ci_low"] <= mine["p_harm"]) & (mine["p_harm"] <= mine["ci_high"])).sum())
+    kept = sum(holds(r) for _, r in mine.iterrows())
     word = "nothing speaks against the chances" if kept == len(mine) else "not all chances can be trusted"
     return f"{error} {kept} of {len(mine)} bins of chances hold their promise within the interval: {word}.".strip()
 
 
+def holds(row: pd.Series) -> bool:
+    """Whether a bin's interval holds its promise; where all or none were harmed no resample differs, and the exact binomial interval stands in.
+
+    >>> holds(pd.Series({"p_harm": 0.2, "harm": 0.0, "ci_low": 0.0, "ci_high": 0.0, "questions": 7}))
+    True
+    """
+    from scipy.stats import binomtest
+
+    low, high = row["ci_low"], row["ci_high"]
+    if low == high and row["harm"] in (0.0, 1.0):
+        low, high = binomtest(round(row["harm"] * row["questions"]), int(row["questions"])).proportion_ci()
+    return bool(low <= row["p_harm"] <= high)
+
+
 def _range(values: pd.Series) -> str:
     low, high = f"{values.min():.2f}", f"{values.max():.2f}"
-    return low if low == high else f"{low} to {high}"
+    return low if low == high else f"{low}–{high}"
 
 
 def _discriminates(harms: pd.DataFrame) -> str:
@@ -61,9 +75,9 @@ def rivals_words(rivals: pd.DataFrame, areas: pd.DataFrame) -> str:
     out = []
     for rule, rows in mine.groupby("rule", sort=False):
         better, worse = rows[rows["over_low"] > 0], rows[rows["over_high"] < 0]
-        said = [f"surely better in {len(better)} ({places(better)})"] * bool(len(better)) + [f"surely worse in {len(worse)} ({places(worse)})"] * bool(len(worse))
+        said = [f"surely {word} in {len(cells)} ({places(cells)})" for word, cells in (("better", better), ("worse", worse)) if len(cells)]
         most = rows.loc[rows["over_random"].abs().idxmax()]
-        out.append(f"Against as many skips at random, {RULE_WORDS[rule]} is {listed(said) if said else 'not surely better anywhere'} of {len(rows)} cells; the largest "
+        out.append(f"Against as many skips at random, {RULE_WORDS[rule]} is {listed(said or ['surely better in none'])} of {len(rows)} cells; the largest "
                    f"difference is {change(most, 'over_random', ('over_low', 'over_high'))} ({places(most.to_frame().T)}).")
     return " ".join([*out, _knowledge(areas)]).strip()
 
@@ -72,13 +86,14 @@ def _knowledge(areas: pd.DataFrame) -> str:
     """What the learned gate knows of what an oracle knows, and whether a rival's interval lies apart from its own."""
     out = []
     for dataset, part in areas.dropna(subset=["knows", "ci_low"]).groupby("dataset", sort=False):
-        gates = near(part).drop_duplicates("gate").set_index("gate")
+        mine = near(part[part["rule"] == BUDGET] if (part["rule"] == BUDGET).any() else part)
+        gates = mine.drop_duplicates("gate").set_index("gate")
         if LEARNED not in gates.index:
             continue
         row, rest = gates.loc[LEARNED], gates.drop(index=LEARNED)
         beaten = [g for g, r in rest.iterrows() if apart(_estimate(row), _estimate(r)) == "wins"]
         ahead = [g for g, r in rest.iterrows() if apart(_estimate(row), _estimate(r)) == "loses"]
-        against = [f"surely more than {listed(beaten)}"] * bool(beaten) + [f"surely less than {listed(ahead)}"] * bool(ahead)
+        against = [f"surely {word} than {listed(names)}" for word, names in (("more", beaten), ("less", ahead)) if names]
         out.append(f"On {named(dataset)} (K {row['k']}) it has {_share(row)} of an oracle's knowledge, where 0 is chance and 100{GAP}% all"
                    f"{'; ' + listed(against) if against else f'; none of {len(rest)} rivals is surely above or below it' if len(rest) else ''}"
                    f"{_others(rest)}.")
@@ -96,3 +111,54 @@ def _share(row: pd.Series) -> str:
 def _others(rest: pd.DataFrame) -> str:
     told = [f"{g} {_share(rest.loc[g])}" for g in ("score gap", "six features") if g in rest.index]
     return f" ({', '.join(told)})" if told else ""
+
+
+def lossless_words(lossless: pd.DataFrame, k: int = 5) -> str:
+    """The retracted figure made again, beside what the same skips cost with a fallback that can be run, a point a data set (gating_lossless)."""
+    out = []
+    for dataset, part in near(lossless, k).groupby("dataset", sort=False) if len(lossless) else ():
+        rows = part.set_index("how")
+        if CLAIMED not in rows.index or not rows.loc[CLAIMED, "skip"] > 0:
+            out.append(f"On {named(dataset)} (K {part['k'].iloc[0]}) not even an oracle's choice of fallback found a lossless gate that skips anything.")
+            continue
+        told = [f"{said} {change(rows.loc[how])}" for how, said in ((HELD_OUT, "on held-out questions, still with the oracle,"), (SAME.format("H"), "the same skips with H"),
+                                                                     (SAME.format("D"), "with D")) if how in rows.index]
+        honest = [f" Chosen and run honestly, a lossless rule skips {percent(r['skip'])} at {change(r)}." for h, r in rows.iterrows() if h == HONEST]
+        out.append(f"On {named(dataset)} (K {part['k'].iloc[0]}) the old recipe would save {percent(rows.loc[CLAIMED, 'skip'])} of the calls at "
+                   f"{signed(rows.loc[CLAIMED, 'delta'], 1)}{GAP}pp, \"lossless\" where it was chosen: its fallback is the better of H and D *question by question*, which "
+                   f"takes the answer to know. {_upper('; '.join(told))}: {_lost(rows)}.{''.join(honest)}")
+    return paragraphs(out) or NO_GATE
+
+
+def _upper(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _lost(rows: pd.DataFrame) -> str:
+    """What is left without the oracle: by the intervals of the same skips with H and with D."""
+    run = rows.loc[rows.index.isin([SAME.format("H"), SAME.format("D")])].dropna(subset=["ci_low", "ci_high"])
+    lose = [how[-1] for how in run.index[run["ci_high"] < 0]]
+    if len(lose) == len(run) > 0:
+        return "what looked free surely costs"
+    return f"with {listed(lose)} what looked free surely costs, else it is undecided" if lose else "whether the skips cost anything is undecided at this size"
+
+
+def leaks_words(leaks: pd.DataFrame) -> str:
+    """Did a decision move when held-out questions exchanged their labels, and was the planted leak seen? (gating_leaks)"""
+    if leaks.empty:
+        return "There is nothing to tell: no gate was asked twice."
+    out = []
+    for decider, rows in leaks.groupby("decider", sort=False):
+        asked, planted = rows.dropna(subset=["caught"]), decider != "protocol"
+        moved = int((rows["skip_moved"] + rows["fallback_moved"] + rows["p_harm_moved"]).sum())
+        name = f"the planted leak ({decider})" if planted else "the protocol"
+        if asked.empty:
+            out.append(f"No label of a held-out question changed, so {name} was not tested.")
+        elif planted:
+            caught = int(asked["caught"].astype(bool).sum())
+            seen = "so the check sees what it should" if caught == len(asked) else "so the check is partly blind" if caught else "so the check is blind here"
+            out.append(f"{_upper(name)} was caught in {none(caught)} of {len(asked)} folds ({moved} of its values moved), {seen}.")
+        else:
+            verdict = f"moved {moved} values: it **has seen labels**" if moved else "moved no skip, no fallback and no chance: it has not looked"
+            out.append(f"{int(asked['labels_moved'].sum())} held-out questions exchanged labels, and {name} ({int(asked['decisions'].sum())} decisions) {verdict}.")
+    return " ".join(out)

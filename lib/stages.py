@@ -39,19 +39,24 @@ STAGES = {
     "06_reader_ladder": (["data/sample/recorded", "data/results/scores", "data/published", "lib/prompts"], ["questions", "contexts", "survival", "packing"],
                          ["ladder", "ladder_partners"], ["reader_ladder", "rung_scores", "answer_forms"]),
     "07_gating": (["data/sample/recorded", "data/sample/service_times.json", "data/results/models", "data/results/targets", "data/results/deep", "data/results/scores", "data/sample/policy", "lib/recipes/release_gates.yaml",
-                   "lib/prompts"],
-                  ["questions", "gold", "documents", "rankings", "reranked", "rerank_costs", "reranked_left_out"],
+                   "lib/prompts", "data/results/gating", "data/published"],
+                  ["questions", "gold", "documents", "rankings", "reranked", "rerank_costs", "reranked_left_out", "gate_candidates", "gate_usage", "gate_pools"],
                   ["audit", "audit_slices", "audit_verdicts", "audit_missing", "audit_causes", "audit_units", "audit_controls", "rerankers",
                    "cascade", "depth", "depth_entered", "depth_sufficient", "depth_falls", "depth_cost", "latency", "fallback", "probes", "score_scale",
                    "reliability", "downstream_outcomes", "downstream_contexts", "downstream", "downstream_contrasts", "downstream_signs",
                    "downstream_agreement", "targets", "judgements", "judgement_unjudged", "judgement_pooling", "judgement_reversals", "judgement_audit",
                    "judgement_agreement", "judgement_effect", "judgement_draws", "judgement_splits", "policy_outcomes", "policy_steps", "policy_routes",
                    "policy_choices", "policy_router", "policy_stale", "policy_filters", "release_gates", "release_decisions", "release_residual",
-                   "release_gains", "release_canary", "release_split", "release_fates", "release_moves"],
+                   "release_gains", "release_canary", "release_split", "release_fates", "release_moves", "gate_features", "gate_contexts", "gating_decisions",
+                   "gating_left_out", "gating_choices", "gating_tried", "gating_always", "gating_cells", "gating_harm", "gating_reliability",
+                   "gating_rules", "gating_leaks", "gating_lossless", "gating_optimism", "gating_truth", "gating_cost", "gating_drift",
+                   "gating_rivals", "gating_baselines", "gating_curves", "gating_areas", "gating_lasthop", "gating_levels", "gating_replayed",
+                   "gating_pools", "gating_promises", "gating_calibration_sizes", "gating_conformal", "gating_published", "gating_counterparts"],
                   ["two_error_plane", "regressions_by_slice", "rerankers", "depth_curves", "latency_tails", "gains_on_the_way", "policy_steps", "policy_routes",
-                   "unjudged", "gate_board", "gate_board_policy", "passage_fates", "targets"]),
+                   "unjudged", "gate_board", "gate_board_policy", "passage_fates", "targets", "gate_held_out", "gate_reliability", "gate_optimism", "gate_decision_curves"]),
 }
 
+FILES = {"07_gating": ["gate.json"]}  # what a stage leaves beside its tables, in data/derived/<tier>
 QUOTING = ("worked_example", "claim_graph")  # figures that quote their data set: committed for the sample alone (.gitignore)
 
 
@@ -95,6 +100,7 @@ def stage(notebook: str) -> dict:
     outs: list = [_table_file(w) for w in writes if DECLARATIONS[w]["format"] == "parquet"]
     outs += [{_table_file(w): {"cache": False}} for w in writes if DECLARATIONS[w]["format"] == "csv"]
     outs += [{f"figures/${{key}}/{f}.{end}": {"cache": False}} for f in figures for end in ("vl.json", "svg")]
+    outs += [f"data/derived/${{key}}/{file}" for file in FILES.get(notebook, [])]
     outs.append({f"${{item.executed}}/{notebook}.ipynb": {"cache": False}})
     deps = [f"notebooks/{notebook}.ipynb", *other, *map(_table_file, reads), *sorted(modules)]
     return {"foreach": "${tiers}", "do": {"cmd": f"python -m lib.nbrun {notebook} ${{key}} ${{item.executed}}",

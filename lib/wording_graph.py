@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from lib import tables
 from lib.chart_words import listed, signed, verdict
 from lib.graph_list_choices import CHOSEN
 from lib.graph_list_table import ALL_HOPS
@@ -26,7 +27,7 @@ def lists_answer(table: pd.DataFrame) -> str:
 
     ``table``: graph_lists. Undecided: the interval holds 0. Numbers of hops with fewer than FEWEST questions are passed over.
     """
-    rows = table[table["minus"] == V].dropna(subset=["estimate", "ci_low", "ci_high"])
+    rows = tables.six_digits(table[table["minus"] == V]).dropna(subset=["estimate", "ci_low", "ci_high"])
     main = "all" if (rows["half"] == "all").any() else rows["half"].min()
     mine, here = rows[rows["ranker"] == H], rows[(rows["half"] == main) & rows["measure"].isin([*FIRST_FIVE, FIRST_PLACE])]
     whole = here[here["n_hops"] == ALL_HOPS]

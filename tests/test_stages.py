@@ -48,7 +48,8 @@ def test_every_declared_table_is_written_once_and_every_parquet_table_but_the_la
     assert sorted(written) == sorted(DECLARATIONS)
     read = {r for _, reads, _, _ in STAGES.values() for r in reads}
     between = {n for n in written if DECLARATIONS[n]["format"] == "parquet"}
-    told = {"ace_spans", "ace_sources", "judgements", "downstream_outcomes", "downstream_contexts"}
+    told = {"ace_spans", "ace_sources", "judgements", "downstream_outcomes", "downstream_contexts", "gate_contexts", "gate_features",
+            "gating_decisions"}
     assert between - read <= told, "these tell people where a claim comes from, or what to record; all else is for a later stage"
 
 

@@ -1,0 +1,160 @@
+"""Reach, answers, pools, promises, cost, optimism and drift of a gate, in sentences built from its tables (notebook 07; document 002; SPEC 12)."""
+from __future__ import annotations
+
+import pandas as pd
+
+from lib.chart_words import GAP, listed, percent, verdict
+from lib.gating_conformal import METHODS, questions_needed
+from lib.gating_words import BUDGET, COVERAGE, RULE_WORDS, change, decided, near, paragraphs
+from lib.wording import named
+
+EMPTY = "There is nothing to tell: {}."
+SHOWN = 0.20  # the level told of gating_levels
+
+
+def lasthop_words(levels: pd.DataFrame) -> str:
+    """How deep each list must be read to hold the last hop of 80 % and 90 % of the questions, a point a data set (gating_levels)."""
+    out = []
+    for dataset, part in levels.groupby("dataset", sort=False):
+        said = []
+        for alpha in (a for a in (SHOWN, 0.10) if (part["alpha"].sub(a).abs() < 1e-9).any()):
+            rows = part[part["alpha"].sub(alpha).abs() < 1e-9].set_index("pipeline")
+            found = [f"{p} {_deep(rows.loc[p])}" for p in ("H", "rerank", "gated") if p in rows.index and pd.notna(rows.loc[p, "k"])]
+            missing = [p for p in ("H", "rerank", "gated") if p in rows.index and pd.isna(rows.loc[p, "k"])]
+            tail = f"{', ' if found else ''}no depth tried is enough for {listed(missing)}" if missing else ""
+            said.append(f"for {percent(1 - alpha)}: {', '.join(found)}{tail}")
+        if said:
+            out.append(f"Places to read on {named(dataset)} ({part['n'].iloc[0]} questions) until the last hop is among them, in brackets where the interval is sure of it: "
+                       f"{'; '.join(said)}.")
+    return paragraphs(out) or EMPTY.format("no list was read at several depths")
+
+
+def _deep(row: pd.Series) -> str:
+    return f"{int(row['k'])} ({int(row['k_sure']) if pd.notna(row['k_sure']) else 'none'})"
+
+
+def replayed_words(replayed: pd.DataFrame, k: int = 5) -> str:
+    """Answer F1 of what the gate hands on, on the questions for which that list was read; their number is part of the sentence (gating_replayed)."""
+    out = []
+    rows = near(replayed, k) if len(replayed) else replayed
+    rules = [r for r in (COVERAGE, BUDGET) if (rows["rule"] == r).any()] or sorted(set(rows["rule"]))
+    for _, r in rows[rows["rule"].isin(rules)].sort_values(["dataset", "rule"]).iterrows():
+        start = f"{RULE_WORDS.get(r['rule'], r['rule'])} on {named(r['dataset'])} (K {r['k']})"
+        if not r["covered"]:
+            out.append(f"What {start} hands on was read for none of {r['n']} questions, so no answer can be replayed.")
+            continue
+        what = {"wins": "answers get better", "loses": "answers get worse", "undecided": "whether answers change is undecided"}[verdict(r["ci_low"], r["ci_high"])]
+        part = "" if r["covered"] == r["n"] else f"; of the other {r['n'] - r['covered']} nothing is known"
+        out.append(f"Under {start} F1 on {r['covered']} of {r['n']} questions is {r['h']:.2f} from H, {r['rerank']:.2f} reranked and {r['gated']:.2f} gated, "
+                   f"{change(r, digits=3, unit='')} against always reranking: {what}{part}.")
+    return paragraphs(out) or EMPTY.format("nobody has read these lists")
+
+
+def pools_words(pools: pd.DataFrame, k: int = 5) -> str:
+    """Does a larger pool help the reranker? A point a data set (gating_pools)."""
+    out = []
+    for dataset, part in near(pools, k).groupby("dataset", sort=False) if len(pools) else ():
+        base, more = part[part["delta"].isna()], part[part["delta"].notna()]
+        if more.empty or base.empty:
+            continue
+        b = base.iloc[0]
+        said = [f"{r['pool']} {change(r)} ({int(r['wins'])} won, {int(r['losses'])} lost; {WORTH[decided(r)]})" for _, r in more.iterrows()]
+        proof = "" if any(decided(r) != "undecided" for _, r in more.iterrows()) else " To see no difference is no proof that there is none."
+        out.append(f"On {named(dataset)} ({b['n']} questions, K {b['k']}) the reranker finds {percent(b['coverage'])} in the pool {b['pool']}; with {'; '.join(said)}.{proof}")
+    return paragraphs(out) or EMPTY.format("no larger pool was reranked")
+
+
+WORTH = {"wins": "better", "loses": "worse", "undecided": "undecided"}
+
+
+def conformal_words(conformal: pd.DataFrame, thresholds: pd.DataFrame | None = None) -> str:
+    """What gates with a promise granted here, and the number of calibration questions below which nothing can be granted.
+
+    ``conformal``: rows of gating_rivals of the gates conformal and high probability; ``thresholds``: gating_conformal, for the sizes of the calibration halves.
+    """
+    if conformal.empty:
+        return EMPTY.format("no gate was asked for a promise")
+    out = []
+    for method, rows in conformal.groupby("gate", sort=False):
+        said = [f"{rule.removeprefix('budget ')}{GAP}pp: {_granted(part)}" for rule, part in rows.groupby("rule")]
+        out.append(f"The {method} gates, by budget of harm: {'; '.join(said)}.")
+    needed = [f"{' / '.join(str(questions_needed(points, m)) for m in METHODS[1:])} for {points:g}{GAP}pp" for points in _budgets(conformal)]
+    size = ""
+    if thresholds is not None and len(thresholds):
+        low, high = int(thresholds["n_calibration"].min()), int(thresholds["n_calibration"].max())
+        size = f" Here a fold has {low}{'' if low == high else f' to {high}'}."
+    told = f"Below so many calibration questions nothing can be granted, not even if none of them is harmed ({' / '.join(METHODS[1:])}): {', '.join(needed)}."
+    return " ".join([*out, told]) + size
+
+
+def _budgets(rows: pd.DataFrame) -> list[float]:
+    return sorted({float(r.removeprefix("budget ")) for r in rows["rule"] if r.startswith("budget ")})
+
+
+def _granted(rows: pd.DataFrame) -> str:
+    if not (rows["skip"] > 0).any():
+        return f"nothing in {len(rows)} cells"
+    harm = 100 * rows["harmful"] / rows["n"]
+    return (f"{percent(rows['skip'].mean())} skipped on average, something in {int((rows['skip'] > 0).sum())} of {len(rows)} cells, "
+            f"with {harm.mean():.2f}{GAP}pp of realised harm")
+
+
+def cost_words(cost: pd.DataFrame, k: int = 5) -> str:
+    """Cost and seconds saved; the slow tail stays as long as the gate still reranks one question in twenty (gating_cost)."""
+    out = []
+    for dataset, part in near(cost, k).groupby("dataset", sort=False) if len(cost) else ():
+        rows = part[part["rule"].isin([COVERAGE, BUDGET])].sort_values("rule", ascending=False)
+        rows = rows if len(rows) else part
+        said = [f"{r['gated_per_1k']:.3g} under {RULE_WORDS.get(r['rule'], r['rule'])}, {_saved(r)}" for _, r in rows.iterrows()]
+        first = rows.iloc[0]
+        out.append(f"On {named(dataset)} (K {first['k']}) reranking 1,000 questions costs {first['always_per_1k']:.3g}; gated {'; '.join(said)} (counts: {first['counts']}, "
+                   f"{first['measured']} of {first['n']} questions).{_tail(rows)}")
+    return paragraphs(out) or EMPTY.format("no reranking was counted")
+
+
+def _saved(row: pd.Series) -> str:
+    if pd.isna(row["saved"]):
+        return "a saving unknown"
+    known = pd.notna(row["saved_low"])
+    return f"{percent(row['saved'])}{f' [{100 * row.saved_low:.0f}, {100 * row.saved_high:.0f}]' if known else ''} saved at {percent(row['skip'])} skipped"
+
+
+def _tail(rows: pd.DataFrame) -> str:
+    """Mean and 95th percentile of the seconds added, always and gated."""
+    known = rows.dropna(subset=["always_seconds", "gated_seconds"])
+    said = [f"{r['gated_seconds']:.2g}{GAP}s on average and {r['gated_p95']:.2g}{GAP}s at p95 under {RULE_WORDS.get(r['rule'], r['rule'])}" for _, r in known.iterrows()]
+    if not said:
+        return ""
+    slow = bool((known["gated_p95"] >= known["always_p95"]).any())
+    why = " A gate that still reranks one question in twenty leaves the slowest ones as slow." if slow else ""
+    r = known.iloc[0]
+    return f" Added time: always {r['always_seconds']:.2g}{GAP}s on average and {r['always_p95']:.2g}{GAP}s at p95; gated {listed(said)}.{why}"
+
+
+def optimism_words(optimism: pd.DataFrame) -> str:
+    """What a search promises above the truth, and how often the bare rule and the bound let a gate pass, in the simulation (gating_optimism)."""
+    out = []
+    for rule, part in optimism.groupby("rule", sort=False):
+        got = part.set_index(["quantity", "n", "grid"])
+        few, many, one, most = part["n"].min(), part["n"].max(), part["grid"].min(), part["grid"].max()
+        told = [f"{change(got.loc[('optimism', n, grid)], 'estimate', digits=2)} ({'the only candidate' if grid == 1 else f'the best of {grid}'}, {n:,} questions)"
+                for n, grid in dict.fromkeys(((few, most), (many, most), (few, one)))]
+        passes = got.loc[("held_out_passes", many, one), "estimate"], got.loc[("bound_passes", many, one), "estimate"]
+        out.append(f"Simulated, {RULE_WORDS.get(rule, rule)}: promise less truth is {listed(told)}. {'A gate without any search' if one == 1 else f'The best of {one}'} on "
+                   f"{many:,} questions keeps the bare rule on as many held-out ones in {percent(passes[0])} of {int(part['runs'].max())} runs, and passes the bound in "
+                   f"{percent(passes[1])}.")
+    return paragraphs(out) or EMPTY.format("no gate was simulated")
+
+
+def drift_words(drift: pd.DataFrame) -> str:
+    """Have the inputs of served questions moved away from training? (``gating_serving_decide.drift_table``)"""
+    asked = drift[drift["n"] > 0] if len(drift) else drift
+    if asked.empty:
+        return EMPTY.format("no question was served")
+    moved = asked[asked["moved"].eq(True).fillna(False).astype(bool)]
+    names = listed([str(i) for i in moved["input"].iloc[:3]] + ([f"{len(moved) - 3} more"] if len(moved) > 3 else [])) if len(moved) else ""
+    worst = asked.loc[asked["outside"].idxmax()]
+    told = f"{len(moved)} of {len(asked)} inputs have moved beyond chance ({names}): do not trust the gate until it is learned again" if len(moved) else (
+        f"none of {len(asked)} inputs has moved beyond chance")
+    far = f"at most {percent(worst['outside'])} of an input lies outside the range seen in training" + (f" ({worst['input']})" if worst["outside"] > 0 else "")
+    return f"On {int(asked['n'].max())} served questions {told}; {far}."
