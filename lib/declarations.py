@@ -8,6 +8,7 @@ from lib.declarations_depth import DEPTH
 from lib.declarations_downstream import DOWNSTREAM
 from lib.declarations_gating import GATING
 from lib.declarations_gating_more import GATING_MORE
+from lib.declarations_gating_published import GATING_PUBLISHED
 from lib.declarations_gating_study import GATING_STUDY
 from lib.declarations_graph import GRAPH
 from lib.declarations_judgements import JUDGEMENTS
@@ -19,4 +20,4 @@ from lib.declarations_scope import SCOPE
 from lib.declarations_targets import TARGETS
 from lib.declarations_viability import VIABILITY
 
-DECLARATIONS = BETWEEN | RESULTS | SCOPE | VIABILITY | RERANKERS | DEPTH | DOWNSTREAM | JUDGEMENTS | POLICY_SEARCH | ROLLOUT | TARGETS | GRAPH | GATING | GATING_MORE | GATING_STUDY
+DECLARATIONS = BETWEEN | RESULTS | SCOPE | VIABILITY | RERANKERS | DEPTH | DOWNSTREAM | JUDGEMENTS | POLICY_SEARCH | ROLLOUT | TARGETS | GRAPH | GATING | GATING_MORE | GATING_STUDY | GATING_PUBLISHED

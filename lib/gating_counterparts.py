@@ -33,8 +33,18 @@ class Part(NamedTuple):
     more: Callable[[pd.DataFrame, Made], list[str]] = lambda rows, made: []
 
 
+def _drawn(bins: pd.DataFrame) -> pd.DataFrame:
+    return bins[(bins["rule"] == BUDGET) & (bins["form"] == "calibrated") & (bins["count"] > 0)]
+
+
 def _ruled(rule: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
     return lambda table: table[table["rule"] == rule]
+
+
+def _corpus(rows: pd.DataFrame, made: Made) -> list[str]:
+    documents = made.get("documents")
+    lost = [d for d in dict.fromkeys(rows["dataset"]) if documents is None or not (documents["dataset"] == d).any()]
+    return [f"how many passages and titles were searched ({', '.join(lost)}: not in a table documents)"] if lost else []
 
 
 def _reranker(rows: pd.DataFrame, made: Made) -> list[str]:
@@ -47,7 +57,8 @@ def _reranker(rows: pd.DataFrame, made: Made) -> list[str]:
         return []
     asked = pools[pools["reranker"].map(_language)][["dataset", "qid"]].drop_duplicates() if pools is not None and len(pools) else ()
     subset = f"a language model ordered the pools of {len(asked)} of {every}" if len(asked) else "no language model's order is here"
-    return [f"the document's reranker, a large language model, on all questions: here {listed(names)} orders {every} questions, {subset}"]
+    quoted = listed([f'"{n}"' for n in names])
+    return [f"the document's reranker, a large language model, on all questions: here {quoted} orders {every} questions, {subset}"]
 
 
 def _language(name: str) -> bool:
@@ -70,14 +81,16 @@ def _rules(rows: pd.DataFrame, made: Made) -> list[str]:
 
 
 def _encoders(rows: pd.DataFrame, made: Made) -> list[str]:
-    return [f"pools of {listed(ENCODERS)}, whose weights are not at hand: the pools here are {', '.join(dict.fromkeys(rows['pool']))}", *_reranker(rows, made)]
+    here = ", ".join(dict.fromkeys(rows["pool"]))
+    return [f"pools of {listed(ENCODERS)}, whose weights are not at hand: the pools here are {here}", *_reranker(rows, made)]
 
 
 def _answerer(rows: pd.DataFrame, made: Made) -> list[str]:
     """The answers replayed are the run's own reader's, on as many questions as it read."""
-    short = rows[rows["covered"] < rows["n"]]
-    least = [f"in {len(short)} of {len(rows)} rows the gated list was not read for all questions ({int(short['covered'].min())} of {int(short['n'].max())} at least)"]
-    return [f"the answerer {ANSWERER}: the answers are those of this run's reader", *(least if len(short) else [])]
+    short = rows[rows["covered"] < rows["n"]].sort_values("covered")
+    worst = [f"the gated list was not read for all questions in {len(short)} of {len(rows)} rows (at worst for {r.covered} of {r.n})"
+             for r in short[:1].itertuples()]
+    return [f"the answerer {ANSWERER}: the answers are those of this run's reader", *worst]
 
 
 def _all_lists(rows: pd.DataFrame, made: Made) -> list[str]:
@@ -91,7 +104,7 @@ def _counted(rows: pd.DataFrame, made: Made) -> list[str]:
 
 
 PARTS = (
-    Part("Table 2", "evaluation sets", "gating_always"),
+    Part("Table 2", "evaluation sets", "gating_always", more=_corpus),
     Part("Table 3", "always reranking against H", "gating_always", ks=KS, more=_reranker),
     Part("Table 4", "the gate under the coverage rule, held out", "gating_cells", _ruled(COVERAGE), ks=KS),
     Part("Table 5", "baselines under the same protocol", "gating_baselines", _ruled(COVERAGE), ks=KS, more=_student),
@@ -103,7 +116,7 @@ PARTS = (
     Part("Table 11", "answer F1 of the gate, replayed", "gating_replayed", ks=(5,), more=_answerer),
     Part("Table 12", "LastHop@K against K", "gating_lasthop", ks=PUBLISHED_KS),
     Part("Table 13", "cost of reranking", "gating_cost", _ruled(COVERAGE), ks=KS, more=_counted),
-    Part("Figure 1", "promised against realised harm by bin", "gating_reliability", lambda t: t[(t["rule"] == BUDGET) & (t["form"] == "calibrated") & (t["count"] > 0)]),
+    Part("Figure 1", "promised against realised harm by bin", "gating_reliability", _drawn),
     Part("Figure 2", "skip rate and delta of every cell", "gating_cells", _ruled(COVERAGE), ks=KS),
 )
 
@@ -112,8 +125,9 @@ def counterparts(tier: str, made: Made) -> pd.DataFrame:
     """The table gating_counterparts: a row a table and figure of document 002. ``made``: the run's tables by their declared names (gating_always, ...; also
     gate_usage and gate_pools, which tell who reranked); a table that is not among them was not made.
     """
-    rows = [{"source": "Table 1", "shows": "the features of the gate", "ours": "lib.gating_features", "rows": len(NAMES)}, *(_row(part, made) for part in PARTS)]
-    return pd.DataFrame([{"tier": tier, **row} for row in rows]).reindex(columns=COLUMNS).astype({"questions": "Int64"})
+    features = {"source": "Table 1", "shows": "the features of the gate", "ours": "lib.gating_features", "rows": len(NAMES)}
+    rows = [{"tier": tier, **row} for row in (features, *(_row(part, made) for part in PARTS))]
+    return pd.DataFrame(rows).reindex(columns=COLUMNS).astype({"questions": "Int64"})
 
 
 def _row(part: Part, made: Made) -> dict:

@@ -32,8 +32,8 @@ LISTED = [*QUESTION, "pool", "reranker", "rank", "doc_id"]
 
 
 class Made(NamedTuple):
-    """``candidates``: CANDIDATES, the union of H and V; ``usage``: USAGE, what ordering it cost; ``pools``: LISTED, the first places over other pools and by
-    other rerankers; ``left_out``: {list: reason}."""
+    """``candidates``: CANDIDATES, the union of H and V; ``usage``: USAGE, what ordering it cost, where any was read; ``pools``: LISTED, the first places
+    over this and other pools and by other rerankers; ``left_out``: {list: reason}."""
 
     candidates: pd.DataFrame
     usage: pd.DataFrame
@@ -53,10 +53,10 @@ def made(rankings: pd.DataFrame, questions: pd.DataFrame, documents: pd.DataFram
     rankings = rankings.merge(questions[QUESTION], on=QUESTION)
     pooled = pool(rankings, scope=scope)
     shown = as_rankings(pooled, POOL, scope)
-    rows, costs, left = reranked(shown, questions, documents, [Task(spec, 0, 2 * FIRST, POOL)] if spec else [], store, scope, progress=progress)
+    rows, costs, left = _read(shown, questions, documents, [Task(spec, 0, 2 * FIRST, POOL)] if spec else [], store, scope, progress)
     listed = [_listed(rows, costs)]
     if spec and language_models:
-        found, own, absent = reranked(shown, questions, documents, [LANGUAGE], store, scope, progress=progress)
+        found, own, absent = _read(shown, questions, documents, [LANGUAGE], store, scope, progress)
         listed.append(_listed(found[~found["ranker"].isin(rows["ranker"])], own))  # the language model may be the reranker itself
         left = absent | left
     if spec and len(expand):
@@ -130,10 +130,19 @@ def expanded(rankings: pd.DataFrame, questions: pd.DataFrame, documents: pd.Data
     every, asked = unions(rankings, scope), len(rankings[QUESTION].drop_duplicates())
     whole = {name: len(every.loc[every["ranker"] == name, QUESTION].drop_duplicates()) for name in POOLS}
     tasks = [Task(spec, 0, len(lists) * FIRST, name) for name, lists in POOLS.items() if whole[name]]
-    rows, costs, left = reranked(every, questions, documents, tasks, store, scope, progress=progress)
+    rows, costs, left = _read(every, questions, documents, tasks, store, scope, progress)
     absent = {list_name(name, spec.get("name") or spec["model"]): f"a list of this pool is not there for {asked - n} of {asked} questions"
               for name, n in whole.items() if n < asked or not asked}
     return _listed(rows, costs), absent | left
+
+
+def _read(rankings: pd.DataFrame, questions: pd.DataFrame, documents: pd.DataFrame, tasks: Sequence[Task], store: Store | None, scope: str,
+          progress: bool) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, str]]:
+    """``reranked`` without the lists of which nothing was read, since question or passages have no text: what comes back of them is no order."""
+    rows, costs, left = reranked(rankings, questions, documents, tasks, store, scope, progress=progress)
+    costs = costs[(costs["calls"].astype(float) > 0) | (costs["candidates"].astype(float) == 1)]  # one passage alone may need no call
+    read = set(zip(*(costs[c] for c in (*QUESTION, "ranker"))))
+    return rows[np.array([key in read for key in zip(*(rows[c] for c in (*QUESTION, "ranker")))], bool)], costs, left
 
 
 def _listed(rows: pd.DataFrame, costs: pd.DataFrame) -> pd.DataFrame:

@@ -59,7 +59,7 @@ def beside(always: pd.DataFrame, cells: pd.DataFrame, harms: pd.DataFrame, tier:
     """
     printed, rows = printed or read(), []
     told = {(r["dataset"], r["k"], r["rule"]): r for _, r in printed.cells.iterrows()}
-    ours = {name: table.set_index(key) for name, table, key in (("always", always, ["dataset", "k"]), ("cells", cells, KEYS["cells"]), ("harms", harms, KEYS["cells"]))}
+    ours = {"always": always.set_index(KEYS["always"]), "cells": cells.set_index(KEYS["cells"]), "harms": harms.set_index(KEYS["cells"])}
     for _, one in printed.always.iterrows():
         for rule in (COVERAGE, BUDGET):
             there = [d for d in STANDS[one["dataset"]] if (cells["dataset"] == d).any()]
@@ -82,8 +82,8 @@ def _published(one: pd.Series, cell: pd.Series | None) -> tuple[dict, str]:
         return {"published_n": n}, NOT_PRINTED
     harm, gain = int(cell["harmful"]), int(cell["beneficial"])
     bound = lower_bound(gain, harm, n)
-    return {"published_n": n, "published_always": one["delta"], "published_skip": cell["skip"] / 100, "published_delta": cell["delta"], "published_harmful": harm,
-            "published_beneficial": gain, "published_bound": bound, "published_within": within(skip_delta(gain, harm, n), POINT),
+    return {"published_n": n, "published_always": one["delta"], "published_skip": cell["skip"] / 100, "published_delta": cell["delta"],
+            "published_harmful": harm, "published_beneficial": gain, "published_bound": bound, "published_within": within(skip_delta(gain, harm, n), POINT),
             "published_surely": within(bound, POINT), "published_expected": cell["expected"], "published_realised": 100 * harm / n}, ""
 
 
@@ -108,7 +108,7 @@ def published_words(table: pd.DataFrame, printed: Printed | None = None) -> str:
         here = rows[rows["compared_with"] != "none"].dropna(subset=["bound"])
         if len(here):
             out.append(f"Here {_kept(here, '')}, of {len(here)} that stand beside them ({_near(here)}).")
-    if (table["compared_with"] == "none").all():
+    if (table["compared_with"] == "none").all() and len(table):
         out.append("No data set of this run stands beside the published ones, so nothing is compared.")
     return " ".join([*out, *_other_k(printed.lasthop)])
 
@@ -157,23 +157,30 @@ def rest(printed: Printed, rule: str) -> dict[str, float]:
 def _not_in_text(printed: Printed) -> Iterable[str]:
     left, worst = rest(printed, COVERAGE), printed.rules.set_index("rule").loc[COVERAGE, "worst"]
     told = printed.cells[printed.cells["rule"] == COVERAGE]
-    alone = f"; one of them must be Table 8's worst, {signed(worst, 2)}{GAP}pp, so the others add up to {signed(left['delta'] - worst, 2)}" if (told["delta"] > worst).all() else ""
-    yield (f"HotpotQA's rows of Tables 3 to 7 and 13 are not in the text. Table 8 less the printed rows leaves for its {left['cells']:.0f} cells {left['skip']:.1f} points of "
-           f"skips together, {left['harmful']:.0f} harmful and {left['beneficial']:.0f} beneficial ones, and deltas of {signed(left['delta'], 2)}{GAP}pp together{alone}.")
-    yield from (f"Table 5 has no row of {named(r['dataset'])} at K {r['k']}." for _, r in printed.always.iterrows() if pd.notna(r["h"]) and pd.isna(r["always_h_delta"]))
+    alone = f"; one of them must be Table 8's worst, {signed(worst, 2)}{GAP}pp, so the others add up to {signed(left['delta'] - worst, 2)}"
+    alone = alone if (told["delta"] > worst).all() else ""
+    yield (f"HotpotQA's rows of Tables 3 to 7 and 13 are not in the text. Table 8 less the printed rows leaves for its {left['cells']:.0f} cells "
+           f"{left['skip']:.1f} points of "
+           f"skips together, {left['harmful']:.0f} harmful and {left['beneficial']:.0f} beneficial ones, and deltas of "
+           f"{signed(left['delta'], 2)}{GAP}pp together{alone}.")
+    lost = printed.always[printed.always["h"].notna() & printed.always["always_h_delta"].isna()]
+    yield from (f"Table 5 has no row of {named(r['dataset'])} at K {r['k']}." for _, r in lost.iterrows())
 
 
 def _signs(always: pd.DataFrame) -> Iterable[str]:
     for _, r in always.dropna(subset=["p"]).iterrows():
         exact = stats.sign_test(int(r["wins"]), int(r["losses"]))
         if abs(exact - r["p"]) > 0.1 * exact:
-            yield (f"Table 3 prints p = {r['p']:.3f} for {named(r['dataset'])} at K {r['k']}; the exact sign test of {r['wins']:.0f} wins and {r['losses']:.0f} losses gives "
+            yield (f"Table 3 prints p = {r['p']:.3f} for {named(r['dataset'])} at K {r['k']}; the exact sign test of {r['wins']:.0f} wins and "
+                   f"{r['losses']:.0f} losses gives "
                    f"{exact:.1e}.")
 
 
 def _others(cells: pd.DataFrame) -> Iterable[str]:
     yield f"Of the {len(NAMES)} features of Table 1 two are others again: the largest score of a sorted list is its first, for H and for V."
     for _, r in cells[cells["ece"] > cells["ece_raw"]].iterrows():
-        yield f"Platt scaling is not a gain everywhere: in Table 7 the calibration error of {named(r['dataset'])} at K {r['k']} rises from {r['ece_raw']:.3f} to {r['ece']:.3f}."
-    yield ("Printed AUCs go down to 0.16, and the text does not say which pairs count. Pairs across folds compare the chances of different models, and their share falls "
+        yield (f"Platt scaling is not a gain everywhere: in Table 7 the calibration error of {named(r['dataset'])} at K {r['k']} rises from {r['ece_raw']:.3f} "
+               f"to {r['ece']:.3f}.")
+    yield ("Printed AUCs go down to 0.16, and the text does not say which pairs count. Pairs across folds compare the chances of different models, "
+           "and their share falls "
            "below a half by construction; ours are pairs within folds, with the other number beside.")

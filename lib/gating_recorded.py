@@ -70,7 +70,7 @@ def _joined(questions: pd.DataFrame, candidates: pd.DataFrame) -> Recorded:
     if questions["dataset"].nunique() != 1:
         raise ValueError(f"one data set a file, got {sorted(set(questions['dataset']))}")
     if strange := set(zip(candidates["dataset"], candidates["qid"])) ^ set(zip(questions["dataset"], questions["qid"])):
-        raise ValueError(f"{len(strange)} questions stand in one of the two files alone, {sorted(strange)[0][1]!r} first")
+        raise ValueError(f"{len(strange)} questions stand in one of the two files alone, {min(strange)[1]!r} first")
     told, last = questions.set_index("qid")["pairs"], candidates.groupby("qid")["rank"].agg(["size", "nunique", "max"])
     if (wrong := ~last.eq(told.reindex(last.index), axis=0).all(axis=1)).any():
         raise ValueError(f"question {last.index[wrong][0]!r} has {last['size'][wrong].iloc[0]} candidates, ranks to {last['max'][wrong].iloc[0]}, where "
@@ -123,7 +123,7 @@ def _first_wrong(rows: pd.DataFrame, name: str) -> int | None:
     wrong = rows[TEXTS[name]].isna().any(axis=1) | rows[TEXTS[name]].eq("").any(axis=1) | ~np.isfinite(number(NUMBERS[name])).all(axis=1)
     wrong |= rows.duplicated([*QUESTION, *(["doc_id"] if name == "candidates" else [])])
     if name == "questions":
-        return _first(wrong | rows["half"].isna() | rows["tokens"].notna() & ~np.isfinite(number(["tokens"])["tokens"]))
+        return _first(wrong | ~number(["half"])["half"].isin([0, 1]) | rows["tokens"].notna() & ~np.isfinite(number(["tokens"])["tokens"]))
     places, scores = number([*PLACES, "rank"]), number(PLACES.values())
     there = rows[list(PLACES)].notna()
     wrong |= ((places < 1) | (places > MOST) | (places % 1 != 0) & rows[places.columns].notna()).any(axis=1)

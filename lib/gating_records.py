@@ -23,7 +23,7 @@ from lib.cross_encoder import CrossEncoderError
 from lib.gating_features import NAMES, SCHEMA, feature_table
 from lib.gating_models import basis_of
 from lib.gating_sets import lists_of, targets_of
-from lib.keys import check_once
+from lib.keys import check_ids, check_once, keyed, told_texts
 from lib.passages import Passage
 from lib.ranking import QUESTION
 from lib.records import DataError, Record, read_records
@@ -73,18 +73,25 @@ def _answers(record: Record) -> list[str]:
 
 def recorded(tables: dict[str, pd.DataFrame], store: Store | None = None, cache: Path | None = CACHE,
              progress: bool = True) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """(QUESTIONS, gating_lists.CANDIDATES) of the questions that have a last hop: graph and dense lists, their union reranked.
+    """(QUESTIONS, gating_lists.CANDIDATES) of the questions of one data set that have a text and a last hop: graph and dense lists, their union reranked.
 
-    Raises ValueError where no question has a last hop or one has two, and WeightsError where the reranker cannot order the unions.
+    Raises ValueError for tables of several data sets, rows given twice, a question with two last hops, and where none is left; WeightsError where the reranker
+    cannot order the unions.
     """
-    targets = targets_of(tables["gold"], tables["documents"])
+    asked, documents = told_texts(keyed(tables["questions"], "questions"), ["question"], "questions"), tables["documents"]
+    check_ids(asked, "questions", ["half", "n_hops"])
+    check_once(asked, QUESTION, "questions")
+    check_once(documents, ["dataset", "doc_id"], "documents")
+    if asked["dataset"].nunique() > 1:
+        raise ValueError(f"questions of the data sets {sorted(set(asked['dataset']))}; record one at a time")
+    targets = targets_of(keyed(tables["gold"], "gold"), documents)
     check_once(targets, QUESTION, "last hops", "a chain ends in one passage")
-    questions = tables["questions"].merge(targets[[*QUESTION, "doc_id"]].rename(columns={"doc_id": "target"}), on=QUESTION, validate="one_to_one")
-    questions = questions.sort_values(QUESTION, ignore_index=True)
+    targets = targets[[*QUESTION, "doc_id"]].rename(columns={"doc_id": "target"})
+    questions = asked[asked["question"].str.strip() != ""].merge(targets, on=QUESTION, validate="one_to_one").sort_values(QUESTION, ignore_index=True)
     if questions.empty:
-        raise ValueError(f"none of {len(tables['questions'])} questions has a last hop, so there is nothing to record; give questions whose chain ends "
+        raise ValueError(f"none of {len(asked)} questions has a text and a last hop, so there is nothing to record; give questions whose chain ends "
                          "in one passage")
-    encoder, documents = retrieval.encoder("minilm"), tables["documents"]
+    encoder = retrieval.encoder("minilm")
     none = pd.DataFrame({c: pd.Series(dtype=object) for c in ("dataset", "qid", "doc_id")})
     graph = graph_list.rank_sets(questions, documents, encoder, 50, DIMENSIONS, cache)
     dense = retrieval.rank(questions, documents, none, encoder, scopes=("pooled",), depth=50, cache=cache)
@@ -92,6 +99,8 @@ def recorded(tables: dict[str, pd.DataFrame], store: Store | None = None, cache:
     made = gating_lists.made(rankings, questions, documents, SPEC, store=store, progress=progress)
     if made.left_out:
         raise WeightsError("; ".join(f"{name}: {reason}" for name, reason in made.left_out.items()))
+    if lost := len(questions) - len(made.usage):
+        raise ValueError(f"of {lost} of {len(questions)} questions no candidate could be read; the corpus holds {len(documents)} passages: give their texts")
     vectors = truncate(embed(questions["question"].tolist(), encoder, cache), DIMENSIONS).astype(float)
     basis = basis_of(vectors, VECTOR)
     turned = np.zeros((len(questions), VECTOR))
@@ -151,7 +160,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--world", type=int, default=0, help="questions at each of 1, 2 and 3 hops of a generated world")
     parser.add_argument("--documents", type=int, default=3000)
     parser.add_argument("--vectors", type=Path, default=CACHE)
-    parser.add_argument("--out", type=Path, required=True, help="folder of the two files")
+    parser.add_argument("--out", required=True, help="folder of the two files")
     given = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     logging.getLogger("httpx").setLevel(logging.WARNING)

@@ -70,7 +70,8 @@ def answer(always: pd.DataFrame, cells: pd.DataFrame, rules: pd.DataFrame, k: in
         gates = cells[(cells["dataset"] == row["dataset"]) & (cells["k"] == row["k"]) & cells["rule"].isin([COVERAGE, BUDGET])]
         kept = [f"{_calls(g)} under {RULE_WORDS[g['rule']]} ({change(g)})" for _, g in gates.sort_values("rule", ascending=False).iterrows()]
         said = f" Chosen and judged honestly, a gate skips {listed(kept)}, against always reranking." if kept else ""
-        parts.append(f"On {named(row['dataset'])} ({row['n']} questions) the reranker puts the last hop among the first {row['k']} for {percent(row['rerank'])}, "
+        parts.append(f"On {named(row['dataset'])} ({row['n']} questions) the reranker puts the last hop among the first {row['k']} for "
+                     f"{percent(row['rerank'])}, "
                      f"the graph list H for {percent(row['h'])} ({change(row)}).{said} Advice: {advice(row, gates)}.")
     over = [_over_all(r.iloc[0]) for r in (rules[rules["rule"] == name] for name in (COVERAGE, BUDGET)) if len(r)]
     cells_of = int(rules["cells"].max()) if over else 0
@@ -90,6 +91,11 @@ def _of(some: int, every: int) -> str:
     return f"{none(some)} of {every} {'loses' if some == 1 else 'lose'}"
 
 
+def many(count: int, noun: str = "cell") -> str:
+    """'1 cell', '3 cells'."""
+    return f"{int(count)} {noun}{'' if count == 1 else 's'}"
+
+
 def none(some: int) -> str:
     return str(int(some)) if some else "none"
 
@@ -101,12 +107,12 @@ def _cells(count: int) -> str:
 def advice(always: pd.Series, gates: pd.DataFrame) -> str:
     """Never rerank, always rerank, gate, or undecided: no more than the intervals allow. ``always``: one row of gating_always; ``gates``: its gating_cells."""
     worth, skipping = decided(always), gates[gates["skip"] > 0]
-    if gates.empty:
-        return "none, no gate was run here"
     if worth == "loses":
         return "never rerank, H alone is better"
     if worth == "undecided":
         return f"undecided, since {always['n']} questions do not tell whether the reranker improves on H at all"
+    if gates.empty:
+        return "always rerank, no gate was run here"
     sure = skipping[skipping["surely_within"].astype(bool)].sort_values("skip")
     if len(sure) and (sure["skip"].iloc[-1] == 1) and sure["fallbacks"].iloc[-1] in ("H", "D"):
         return f"never rerank, {sure['fallbacks'].iloc[-1]} alone surely loses at most 1{GAP}pp"
@@ -122,7 +128,7 @@ def advice(always: pd.Series, gates: pd.DataFrame) -> str:
 def always_words(always: pd.DataFrame) -> str:
     """What always reranking brings at every K, a point a data set (gating_always)."""
     out = []
-    for dataset, part in always.groupby("dataset", sort=False):
+    for dataset, part in always.groupby("dataset", sort=False) if len(always) else ():
         said = [f"at K {r['k']} {({'wins': 'it wins', 'loses': 'it loses'}.get(decided(r), 'it is undecided'))}: {percent(r['h'])} → {percent(r['rerank'])}, "
                 f"{change(r)}, {r['wins']} questions won and {r['losses']} lost (sign test p {_p(r['sign_p'])}; p after Holm {_p(r['p_holm'])})"
                 for _, r in part.sort_values("k").iterrows()]
@@ -145,17 +151,19 @@ def coverage_words(cells: pd.DataFrame, rivals: pd.DataFrame | None = None) -> s
         return NO_GATE
     out = [_rule(cells[cells["rule"] == rule]) for rule in (COVERAGE, BUDGET) if (cells["rule"] == rule).any()]
     if cells["within"].sum() > cells["surely_within"].sum():
-        out.append("The bare rule looks at the delta measured, and a threshold aimed at its edge lands on either side by luck; the bound asks what may be true.")
+        out.append("The bare rule looks at the delta measured, and a threshold aimed at its edge lands on either side by luck; the bound asks what "
+                   "may be true.")
     mine = cells[cells["rule"] == COVERAGE] if (cells["rule"] == COVERAGE).any() else cells
     promised, held = mine["inner_delta"].mean(), mine["delta"].mean()
-    less = "a threshold that was searched for looks better than it is" if promised > held else "this time the search did not flatter itself"
-    out.append(f"The inner folds promised {signed(promised, 1)}{GAP}pp on average, held-out questions give {signed(held, 1)}: {less}.")
+    less = "less, as a threshold that was searched for lets expect (one run cannot tell it from chance; the simulation can)"
+    out.append(f"The inner folds promised {signed(promised, 1)}{GAP}pp on average, held-out questions give {signed(held, 1)}: "
+               f"{less if promised > held else 'no less, this time'}.")
     out.append(_student(mine, rivals))
     fewest = next(n for n in range(1, 2000) if lower_bound(0, 0, n) >= -POINT)
     if (mine["n"] < fewest).any():
         out.append(f"With fewer than {fewest} questions not even a gate without a single harmful skip is surely within 1{GAP}pp, unless skips also help.")
     if cells["refused"].sum():
-        out.append(f"{int(cells['refused'].sum())} folds refused to skip: their training questions held no harm to learn from.")
+        out.append(f"{many(cells['refused'].sum(), 'fold')} refused to skip: their training questions held no harm to learn from.")
     return " ".join(filter(None, out))
 
 
@@ -163,7 +171,8 @@ def _rule(rows: pd.DataFrame) -> str:
     sure, inside = rows[rows["surely_within"].astype(bool)], int(rows["within"].sum())
     harmed, kept = int((rows["harmful"] > 0).sum()), f"{len(sure)} surely ({places(sure)})" if len(sure) else "none surely"
     span = f" ({percent(rows['skip'].min())} to {percent(rows['skip'].max())})" if len(rows) > 1 else ""
-    return (f"Under {RULE_WORDS[rows['rule'].iloc[0]]} the gate skips {percent(rows['skip'].mean())} of the calls{span}; as measured {_of(inside, len(rows))} at most "
+    return (f"Under {RULE_WORDS[rows['rule'].iloc[0]]} the gate skips {percent(rows['skip'].mean())} of the calls{span}; as measured "
+            f"{_of(inside, len(rows))} at most "
             f"1{GAP}pp, by the one-sided 95{GAP}% bound {kept}. Skips do harm in {harmed} of {len(rows)}: {int(rows['harmful'].sum())} harmful, "
             f"{int(rows['beneficial'].sum())} beneficial.")
 
@@ -176,8 +185,9 @@ def _student(mine: pd.DataFrame, rivals: pd.DataFrame | None) -> str:
     told = [f"{change(r)} on {places(r.to_frame().T)}" for _, r in rows.iterrows()]
     span = listed(told) if len(rows) <= FEW else f"{signed(rows['delta'].min(), 1)} to {signed(rows['delta'].max(), 1)}{GAP}pp"
     sure, worse = int(rows["surely_within"].sum()), int((rows["ci_high"] < -POINT).sum())
-    verdict_ = ("the cheap student already does it" if sure == len(rows) else
-                f"surely within 1{GAP}pp in {none(sure)} of {len(rows)}, surely worse than that in {none(worse)}" + ("" if sure + worse == len(rows) else ", else undecided"))
+    rest = "" if sure + worse == len(rows) else ", else undecided"
+    told = f"surely within 1{GAP}pp in {none(sure)} of {len(rows)}, surely worse than that in {none(worse)}{rest}"
+    told = "the cheap student already does it, surely" if sure == len(rows) else told
     chosen = int(((mine["skip"] == 1) & (mine["fallbacks"] == "D")).sum())
-    start = f"In {chosen} of {len(mine)} cells every call is skipped and D handed on: no gate is left. " if chosen else ""
-    return f"{start}The student D for every question, against always reranking: {span}; {verdict_}."
+    start = f"In {chosen} of {many(len(mine))} every call is skipped and D handed on: no gate is left. " if chosen else ""
+    return f"{start}The student D for every question, against always reranking: {span}; {told}."

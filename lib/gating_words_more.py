@@ -5,26 +5,29 @@ import pandas as pd
 
 from lib.chart_words import GAP, listed, percent, verdict
 from lib.gating_conformal import METHODS, questions_needed
-from lib.gating_words import BUDGET, COVERAGE, RULE_WORDS, change, decided, near, paragraphs
+from lib.gating_words import BUDGET, COVERAGE, RULE_WORDS, change, decided, many, near, paragraphs
 from lib.wording import named
 
 EMPTY = "There is nothing to tell: {}."
-SHOWN = 0.20  # the level told of gating_levels
+SHOWN = (0.20, 0.10)  # the levels told of gating_levels
+ANSWERS = {"wins": "answers get better", "loses": "answers get worse", "undecided": "whether answers change is undecided"}
+WORTH = {"wins": "better", "loses": "worse", "undecided": "undecided"}
 
 
 def lasthop_words(levels: pd.DataFrame) -> str:
     """How deep each list must be read to hold the last hop of 80 % and 90 % of the questions, a point a data set (gating_levels)."""
     out = []
-    for dataset, part in levels.groupby("dataset", sort=False):
+    for dataset, part in levels.groupby("dataset", sort=False) if len(levels) else ():
         said = []
-        for alpha in (a for a in (SHOWN, 0.10) if (part["alpha"].sub(a).abs() < 1e-9).any()):
+        for alpha in (a for a in SHOWN if (part["alpha"].sub(a).abs() < 1e-9).any()):
             rows = part[part["alpha"].sub(alpha).abs() < 1e-9].set_index("pipeline")
             found = [f"{p} {_deep(rows.loc[p])}" for p in ("H", "rerank", "gated") if p in rows.index and pd.notna(rows.loc[p, "k"])]
             missing = [p for p in ("H", "rerank", "gated") if p in rows.index and pd.isna(rows.loc[p, "k"])]
             tail = f"{', ' if found else ''}no depth tried is enough for {listed(missing)}" if missing else ""
             said.append(f"for {percent(1 - alpha)}: {', '.join(found)}{tail}")
         if said:
-            out.append(f"Places to read on {named(dataset)} ({part['n'].iloc[0]} questions) until the last hop is among them, in brackets where the interval is sure of it: "
+            out.append(f"Places to read on {named(dataset)} ({part['n'].iloc[0]} questions) until the last hop is among them, in brackets where the "
+                       f"interval is sure of it: "
                        f"{'; '.join(said)}.")
     return paragraphs(out) or EMPTY.format("no list was read at several depths")
 
@@ -36,18 +39,20 @@ def _deep(row: pd.Series) -> str:
 def replayed_words(replayed: pd.DataFrame, k: int = 5) -> str:
     """Answer F1 of what the gate hands on, on the questions for which that list was read; their number is part of the sentence (gating_replayed)."""
     out = []
-    rows = near(replayed, k) if len(replayed) else replayed
+    if replayed.empty:
+        return EMPTY.format("nobody has read these lists")
+    rows = near(replayed, k)
     rules = [r for r in (COVERAGE, BUDGET) if (rows["rule"] == r).any()] or sorted(set(rows["rule"]))
     for _, r in rows[rows["rule"].isin(rules)].sort_values(["dataset", "rule"]).iterrows():
         start = f"{RULE_WORDS.get(r['rule'], r['rule'])} on {named(r['dataset'])} (K {r['k']})"
         if not r["covered"]:
             out.append(f"What {start} hands on was read for none of {r['n']} questions, so no answer can be replayed.")
             continue
-        what = {"wins": "answers get better", "loses": "answers get worse", "undecided": "whether answers change is undecided"}[verdict(r["ci_low"], r["ci_high"])]
+        what = ANSWERS[verdict(r["ci_low"], r["ci_high"])]
         part = "" if r["covered"] == r["n"] else f"; of the other {r['n'] - r['covered']} nothing is known"
         out.append(f"Under {start} F1 on {r['covered']} of {r['n']} questions is {r['h']:.2f} from H, {r['rerank']:.2f} reranked and {r['gated']:.2f} gated, "
                    f"{change(r, digits=3, unit='')} against always reranking: {what}{part}.")
-    return paragraphs(out) or EMPTY.format("nobody has read these lists")
+    return paragraphs(out)
 
 
 def pools_words(pools: pd.DataFrame, k: int = 5) -> str:
@@ -60,11 +65,9 @@ def pools_words(pools: pd.DataFrame, k: int = 5) -> str:
         b = base.iloc[0]
         said = [f"{r['pool']} {change(r)} ({int(r['wins'])} won, {int(r['losses'])} lost; {WORTH[decided(r)]})" for _, r in more.iterrows()]
         proof = "" if any(decided(r) != "undecided" for _, r in more.iterrows()) else " To see no difference is no proof that there is none."
-        out.append(f"On {named(dataset)} ({b['n']} questions, K {b['k']}) the reranker finds {percent(b['coverage'])} in the pool {b['pool']}; with {'; '.join(said)}.{proof}")
+        out.append(f"On {named(dataset)} ({b['n']} questions, K {b['k']}) the reranker finds {percent(b['coverage'])} in the pool {b['pool']}; with "
+                   f"{'; '.join(said)}.{proof}")
     return paragraphs(out) or EMPTY.format("no larger pool was reranked")
-
-
-WORTH = {"wins": "better", "loses": "worse", "undecided": "undecided"}
 
 
 def conformal_words(conformal: pd.DataFrame, thresholds: pd.DataFrame | None = None) -> str:
@@ -93,9 +96,9 @@ def _budgets(rows: pd.DataFrame) -> list[float]:
 
 def _granted(rows: pd.DataFrame) -> str:
     if not (rows["skip"] > 0).any():
-        return f"nothing in {len(rows)} cells"
+        return "nothing"
     harm = 100 * rows["harmful"] / rows["n"]
-    return (f"{percent(rows['skip'].mean())} skipped on average, something in {int((rows['skip'] > 0).sum())} of {len(rows)} cells, "
+    return (f"{percent(rows['skip'].mean())} skipped on average, something in {int((rows['skip'] > 0).sum())} of {many(len(rows))}, "
             f"with {harm.mean():.2f}{GAP}pp of realised harm")
 
 
@@ -107,7 +110,8 @@ def cost_words(cost: pd.DataFrame, k: int = 5) -> str:
         rows = rows if len(rows) else part
         said = [f"{r['gated_per_1k']:.3g} under {RULE_WORDS.get(r['rule'], r['rule'])}, {_saved(r)}" for _, r in rows.iterrows()]
         first = rows.iloc[0]
-        out.append(f"On {named(dataset)} (K {first['k']}) reranking 1,000 questions costs {first['always_per_1k']:.3g}; gated {'; '.join(said)} (counts: {first['counts']}, "
+        out.append(f"On {named(dataset)} (K {first['k']}) reranking 1,000 questions costs {first['always_per_1k']:.3g}; gated {'; '.join(said)} "
+                   f"(counts: {first['counts']}, "
                    f"{first['measured']} of {first['n']} questions).{_tail(rows)}")
     return paragraphs(out) or EMPTY.format("no reranking was counted")
 
@@ -122,7 +126,8 @@ def _saved(row: pd.Series) -> str:
 def _tail(rows: pd.DataFrame) -> str:
     """Mean and 95th percentile of the seconds added, always and gated."""
     known = rows.dropna(subset=["always_seconds", "gated_seconds"])
-    said = [f"{r['gated_seconds']:.2g}{GAP}s on average and {r['gated_p95']:.2g}{GAP}s at p95 under {RULE_WORDS.get(r['rule'], r['rule'])}" for _, r in known.iterrows()]
+    said = [f"{r['gated_seconds']:.2g}{GAP}s on average and {r['gated_p95']:.2g}{GAP}s at p95 under {RULE_WORDS.get(r['rule'], r['rule'])}"
+            for _, r in known.iterrows()]
     if not said:
         return ""
     slow = bool((known["gated_p95"] >= known["always_p95"]).any())
@@ -134,14 +139,17 @@ def _tail(rows: pd.DataFrame) -> str:
 def optimism_words(optimism: pd.DataFrame) -> str:
     """What a search promises above the truth, and how often the bare rule and the bound let a gate pass, in the simulation (gating_optimism)."""
     out = []
-    for rule, part in optimism.groupby("rule", sort=False):
+    for rule, part in optimism.groupby("rule", sort=False) if len(optimism) else ():
         got = part.set_index(["quantity", "n", "grid"])
         few, many, one, most = part["n"].min(), part["n"].max(), part["grid"].min(), part["grid"].max()
-        told = [f"{change(got.loc[('optimism', n, grid)], 'estimate', digits=2)} ({'the only candidate' if grid == 1 else f'the best of {grid}'}, {n:,} questions)"
+        kind = {g: "the only candidate" if g == 1 else f"the best of {g}" for g in (one, most)}
+        told = [f"{change(got.loc[('optimism', n, grid)], 'estimate', digits=2)} ({kind[grid]}, {n:,} questions)"
                 for n, grid in dict.fromkeys(((few, most), (many, most), (few, one)))]
         passes = got.loc[("held_out_passes", many, one), "estimate"], got.loc[("bound_passes", many, one), "estimate"]
-        out.append(f"Simulated, {RULE_WORDS.get(rule, rule)}: promise less truth is {listed(told)}. {'A gate without any search' if one == 1 else f'The best of {one}'} on "
-                   f"{many:,} questions keeps the bare rule on as many held-out ones in {percent(passes[0])} of {int(part['runs'].max())} runs, and passes the bound in "
+        out.append(f"Simulated, {RULE_WORDS.get(rule, rule)}: promise less truth is {listed(told)}. "
+                   f"{'A gate without any search' if one == 1 else f'The best of {one}'} on "
+                   f"{many:,} questions keeps the bare rule on as many held-out ones in {percent(passes[0])} of {int(part['runs'].max())} runs, and "
+                   f"passes the bound in "
                    f"{percent(passes[1])}.")
     return paragraphs(out) or EMPTY.format("no gate was simulated")
 
@@ -153,8 +161,8 @@ def drift_words(drift: pd.DataFrame) -> str:
         return EMPTY.format("no question was served")
     moved = asked[asked["moved"].eq(True).fillna(False).astype(bool)]
     names = listed([str(i) for i in moved["input"].iloc[:3]] + ([f"{len(moved) - 3} more"] if len(moved) > 3 else [])) if len(moved) else ""
-    worst = asked.loc[asked["outside"].idxmax()]
-    told = f"{len(moved)} of {len(asked)} inputs have moved beyond chance ({names}): do not trust the gate until it is learned again" if len(moved) else (
-        f"none of {len(asked)} inputs has moved beyond chance")
+    worst = asked.iloc[int(asked["outside"].argmax())]
+    told = f"{len(moved)} of {many(len(asked), 'input')} moved beyond chance ({names}): do not trust the gate until it is learned again" if len(moved) else (
+        f"none of {many(len(asked), 'input')} moved beyond chance")
     far = f"at most {percent(worst['outside'])} of an input lies outside the range seen in training" + (f" ({worst['input']})" if worst["outside"] > 0 else "")
     return f"On {int(asked['n'].max())} served questions {told}; {far}."

@@ -3,23 +3,27 @@ from __future__ import annotations
 
 import pandas as pd
 
-from lib.chart_words import GAP, apart, listed, signed
+from lib.chart_words import GAP, apart, listed, percent, signed
 from lib.gating_checks import CLAIMED, HELD_OUT, HONEST, SAME
 from lib.gating_rivals_table import LEARNED
-from lib.gating_words import BUDGET, COVERAGE, NO_GATE, RULE_WORDS, change, near, none, paragraphs, places
-from lib.wording import named, percent
+from lib.gating_words import BUDGET, COVERAGE, NO_GATE, RULE_WORDS, change, many, near, none, paragraphs, places
+from lib.wording import named
+
+WAYS = {HELD_OUT: "on held-out questions, still with the oracle,", SAME.format("H"): "the same skips with H", SAME.format("D"): "with D"}
 
 
 def promise_words(harms: pd.DataFrame, bins: pd.DataFrame) -> str:
     """Expected against realised harm, calibration, and whether the chances tell questions apart (gating_harm, gating_reliability)."""
-    budgets = harms.dropna(subset=["budget"])
+    budgets = harms.dropna(subset=["budget"]) if len(harms) else harms
     if budgets.empty:
         return "There is nothing to tell: no budget of harm was promised here."
     out = []
     for budget, rows in budgets.groupby("budget"):
         over, surely = int((rows["realised"] > rows["expected"]).sum()), int((rows["excess_low"] > 0).sum())
-        broken = f"above the promise in {over} of {len(rows)} cells, {none(surely)} surely" if over else f"above the promise in none of {len(rows)} cells"
-        out.append(f"Of a {budget:g}{GAP}pp budget {rows['expected'].mean():.2f}{GAP}pp of harm were promised and {rows['realised'].mean():.2f} came ({broken}).")
+        broken = f"above the promise in {over} of {many(len(rows))}, {none(surely)} surely" if over else f"above the promise in none of {many(len(rows))}"
+        kept = int(rows["in_budget"].eq(True).sum())
+        out.append(f"Of a {budget:g}{GAP}pp budget {rows['expected'].mean():.2f}{GAP}pp of harm were promised and {rows['realised'].mean():.2f} came "
+                   f"({broken}; within the budget in {none(kept)}).")
     one = budgets[budgets["rule"] == BUDGET] if (budgets["rule"] == BUDGET).any() else budgets
     return " ".join([*out, _calibrated(one, bins), _discriminates(one)]).strip()
 
@@ -27,12 +31,13 @@ def promise_words(harms: pd.DataFrame, bins: pd.DataFrame) -> str:
 def _calibrated(harms: pd.DataFrame, bins: pd.DataFrame) -> str:
     known = harms.dropna(subset=["ece", "ece_raw"])
     error = f"Platt scaling takes the calibration error from {_range(known['ece_raw'])} to {_range(known['ece'])}." if len(known) else ""
-    mine = bins[(bins["rule"] == harms["rule"].iloc[0]) & (bins["form"] == "calibrated")].dropna(subset=["p_harm", "ci_low", "ci_high"])
+    rows = bins if bins.empty else bins[(bins["rule"] == harms["rule"].iloc[0]) & (bins["form"] == "calibrated")]
+    mine = rows if rows.empty else rows.dropna(subset=["p_harm", "ci_low", "ci_high"])
     if mine.empty:
         return f"{error} No bin of chances holds enough questions to be checked.".strip()
     kept = sum(holds(r) for _, r in mine.iterrows())
     word = "nothing speaks against the chances" if kept == len(mine) else "not all chances can be trusted"
-    return f"{error} {kept} of {len(mine)} bins of chances hold their promise within the interval: {word}.".strip()
+    return f"{error} {kept} of {many(len(mine), 'bin')} of chances keep the promise within the interval: {word}.".strip()
 
 
 def holds(row: pd.Series) -> bool:
@@ -59,7 +64,7 @@ def _discriminates(harms: pd.DataFrame) -> str:
     if known.empty:
         return "Whether the chances tell harmed questions from others is unknown: there are too few of a kind."
     above, below = int((known["auc_low"] > 0.5).sum()), int((known["auc_high"] < 0.5).sum())
-    said = f"surely better than a coin in {none(above)} of {len(known)} cells" + (f", surely worse in {below}" if below else "")
+    said = f"surely better than a coin in {none(above)} of {many(len(known))}" + (f", surely worse in {below}" if below else "")
     spread = f"AUC {_range(known['auc'])}; widest interval [{known['auc_low'].min():.2f}, {known['auc_high'].max():.2f}]"
     pooled = known.dropna(subset=["auc_pooled"])
     mixed = (f" Pairs across folds, each with its own model, would give {_range(pooled['auc_pooled'])}; such a share can fall far below a half though no gate "
@@ -69,15 +74,15 @@ def _discriminates(harms: pd.DataFrame) -> str:
 
 def rivals_words(rivals: pd.DataFrame, areas: pd.DataFrame) -> str:
     """Is the learned gate better than as many skips at random, the score gap and the six features? Intervals decide (gating_rivals, gating_areas)."""
-    mine = rivals[(rivals["gate"] == LEARNED) & rivals["rule"].isin([COVERAGE, BUDGET])]
+    mine = rivals if rivals.empty else rivals[(rivals["gate"] == LEARNED) & rivals["rule"].isin([COVERAGE, BUDGET])]
     if mine.empty:
         return NO_GATE
     out = []
     for rule, rows in mine.groupby("rule", sort=False):
         better, worse = rows[rows["over_low"] > 0], rows[rows["over_high"] < 0]
         said = [f"surely {word} in {len(cells)} ({places(cells)})" for word, cells in (("better", better), ("worse", worse)) if len(cells)]
-        most = rows.loc[rows["over_random"].abs().idxmax()]
-        out.append(f"Against as many skips at random, {RULE_WORDS[rule]} is {listed(said or ['surely better in none'])} of {len(rows)} cells; the largest "
+        most = rows.iloc[int(rows["over_random"].abs().fillna(0).argmax())]
+        out.append(f"Against as many skips at random, {RULE_WORDS[rule]} is {listed(said or ['surely better in none'])} of {many(len(rows))}; the largest "
                    f"difference is {change(most, 'over_random', ('over_low', 'over_high'))} ({places(most.to_frame().T)}).")
     return " ".join([*out, _knowledge(areas)]).strip()
 
@@ -85,7 +90,7 @@ def rivals_words(rivals: pd.DataFrame, areas: pd.DataFrame) -> str:
 def _knowledge(areas: pd.DataFrame) -> str:
     """What the learned gate knows of what an oracle knows, and whether a rival's interval lies apart from its own."""
     out = []
-    for dataset, part in areas.dropna(subset=["knows", "ci_low"]).groupby("dataset", sort=False):
+    for dataset, part in areas.dropna(subset=["knows", "ci_low"]).groupby("dataset", sort=False) if len(areas) else ():
         mine = near(part[part["rule"] == BUDGET] if (part["rule"] == BUDGET).any() else part)
         gates = mine.drop_duplicates("gate").set_index("gate")
         if LEARNED not in gates.index:
@@ -93,10 +98,11 @@ def _knowledge(areas: pd.DataFrame) -> str:
         row, rest = gates.loc[LEARNED], gates.drop(index=LEARNED)
         beaten = [g for g, r in rest.iterrows() if apart(_estimate(row), _estimate(r)) == "wins"]
         ahead = [g for g, r in rest.iterrows() if apart(_estimate(row), _estimate(r)) == "loses"]
-        against = [f"surely {word} than {listed(names)}" for word, names in (("more", beaten), ("less", ahead)) if names]
-        out.append(f"On {named(dataset)} (K {row['k']}) it has {_share(row)} of an oracle's knowledge, where 0 is chance and 100{GAP}% all"
-                   f"{'; ' + listed(against) if against else f'; none of {len(rest)} rivals is surely above or below it' if len(rest) else ''}"
-                   f"{_others(rest)}.")
+        told = [f"surely {word} than {listed(names)}" for word, names in (("more", beaten), ("less", ahead)) if names]
+        told = told or ([f"none of {many(len(rest), 'rival')} is surely above or below it"] if len(rest) else [])
+        scale = f"where 0 is chance and 100{GAP}% all"
+        out.append(f"On {named(dataset)} (K {row['k']}) the learned gate has {_share(row)} of an oracle's knowledge, "
+                   f"{'; '.join([scale, *told])}{_others(rest)}.")
     return " ".join(out)
 
 
@@ -121,12 +127,12 @@ def lossless_words(lossless: pd.DataFrame, k: int = 5) -> str:
         if CLAIMED not in rows.index or not rows.loc[CLAIMED, "skip"] > 0:
             out.append(f"On {named(dataset)} (K {part['k'].iloc[0]}) not even an oracle's choice of fallback found a lossless gate that skips anything.")
             continue
-        told = [f"{said} {change(rows.loc[how])}" for how, said in ((HELD_OUT, "on held-out questions, still with the oracle,"), (SAME.format("H"), "the same skips with H"),
-                                                                     (SAME.format("D"), "with D")) if how in rows.index]
+        told = [f"{said} {change(rows.loc[how])}" for how, said in WAYS.items() if how in rows.index]
         honest = [f" Chosen and run honestly, a lossless rule skips {percent(r['skip'])} at {change(r)}." for h, r in rows.iterrows() if h == HONEST]
         out.append(f"On {named(dataset)} (K {part['k'].iloc[0]}) the old recipe would save {percent(rows.loc[CLAIMED, 'skip'])} of the calls at "
-                   f"{signed(rows.loc[CLAIMED, 'delta'], 1)}{GAP}pp, \"lossless\" where it was chosen: its fallback is the better of H and D *question by question*, which "
-                   f"takes the answer to know. {_upper('; '.join(told))}: {_lost(rows)}.{''.join(honest)}")
+                   f"{signed(rows.loc[CLAIMED, 'delta'], 1)}{GAP}pp, \"lossless\" where it was chosen: its fallback is the better of H and D "
+                   f"*question by question*, a choice that nobody can make who does not know the answer. "
+                   f"{_upper('; '.join(told))}: {_lost(rows)}.{''.join(honest)}")
     return paragraphs(out) or NO_GATE
 
 
@@ -157,8 +163,9 @@ def leaks_words(leaks: pd.DataFrame) -> str:
         elif planted:
             caught = int(asked["caught"].astype(bool).sum())
             seen = "so the check sees what it should" if caught == len(asked) else "so the check is partly blind" if caught else "so the check is blind here"
-            out.append(f"{_upper(name)} was caught in {none(caught)} of {len(asked)} folds ({moved} of its values moved), {seen}.")
+            out.append(f"{_upper(name)} was caught in {none(caught)} of {many(len(asked), 'fold')} ({moved} of its values moved), {seen}.")
         else:
             verdict = f"moved {moved} values: it **has seen labels**" if moved else "moved no skip, no fallback and no chance: it has not looked"
-            out.append(f"{int(asked['labels_moved'].sum())} held-out questions exchanged labels, and {name} ({int(asked['decisions'].sum())} decisions) {verdict}.")
+            out.append(f"{int(asked['labels_moved'].sum())} held-out questions exchanged labels, and {name} ({int(asked['decisions'].sum())} "
+                       f"decisions) {verdict}.")
     return " ".join(out)

@@ -16,7 +16,18 @@ from typing import Any
 
 import pandas as pd
 
-from lib import gating_lists, graph_list, pool_union, reading, record_cross_encoder, record_policy, record_rivals, rerankers_sample, retrieval, tables
+from lib import (
+    gating_lists,
+    graph_list,
+    pool_union,
+    reading,
+    record_cross_encoder,
+    record_policy,
+    record_rivals,
+    rerankers_sample,
+    retrieval,
+    tables,
+)
 from lib.cross_encoder import cross_encoder_group, pair_keys, score_pairs
 from lib.reader_spec import ReaderError
 from lib.rerankers_judge import Judge, regenerate

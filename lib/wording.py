@@ -5,7 +5,8 @@ import re
 
 NAMES = {"tuned": "the learned packer", "adagres": "AdaGReS", "selective": "Selective Context", "naive": "naive packing", "focused": "the focused heuristic", "mmr": "MMR", "submod": "submodular packing", "topk": "top-k documents",
          "random": "random packing", "gold": "gold passages only", "closed_book": "closed book", "oracle": "the per-question oracle"}
-DATASETS = {"ondrell": "the sample corpus", "hotpotqa": "HotpotQA", "2wiki": "2WikiMultiHopQA", "musique": "MuSiQue", "policy": "the policy corpus"}
+DATASETS = {"ondrell": "the sample corpus", "hotpotqa": "HotpotQA", "2wiki": "2WikiMultiHopQA", "musique": "MuSiQue", "policy": "the policy corpus",
+            "2wiki-corpus": "the 2Wiki corpus", "world": "the generated world", "simulated": "the simulated world"}
 
 PUBLISHED = ("naive", "focused", "mmr", "submod")  # document 000's packers
 

@@ -99,7 +99,8 @@ def test_row_order_changes_nothing(said):
 def test_equal_questions_and_equal_passages_stay_apart(said):
     rankings = pd.concat([lists(("graph", "ab"), ("dense", "b"), qid=q) for q in ("q", "q1")])
     found = made(rankings, asked("Who?", "Who?"), told("ab", "Twin").assign(text="Eels sleep."), SPEC)
-    assert len(found.candidates) == 4 and found.candidates["title_key"].nunique() == 1 and found.candidates.groupby("qid")["rank_r"].apply(list).tolist() == [[1, 2]] * 2
+    assert len(found.candidates) == 4 and found.candidates["title_key"].nunique() == 1
+    assert found.candidates.groupby("qid")["rank_r"].apply(list).tolist() == [[1, 2]] * 2
 
 
 def test_without_a_reranker_there_is_no_order_and_nothing_is_opened(said):
@@ -132,7 +133,8 @@ def test_the_language_model_reads_its_subset_and_never_stands_for_the_reranker(s
 
     monkeypatch.setattr(rerankers_sample, "open_reranker", trained_is_absent)
     found = made(gating_world.rankings(given), given["questions"], given["documents"], SPEC, language_models=True)
-    assert found.candidates["rank_r"].isna().all() and found.usage.empty and set(found.pools["reranker"]) == {model} and list(found.left_out) == ["H + V + reranker"]
+    assert found.candidates["rank_r"].isna().all() and found.usage.empty and set(found.pools["reranker"]) == {model}
+    assert list(found.left_out) == ["H + V + reranker"]
 
 
 @pytest.mark.parametrize("spec, name", [(LANGUAGE.spec, f"{LANGUAGE.spec['model']} yes/no"), (SPEC | {"name": "mine + yours"}, "mine + yours"),
@@ -209,6 +211,18 @@ def test_no_question_no_document_one_document(said):
     assert sorted(short.candidates["doc_id"]) == list("abcd")
 
 
+def test_what_the_reranker_did_not_read_has_no_order(said):
+    """A question or passages without a text come back from the rerankers as they went in, at no cost: that is no order by the reranker."""
+    given = gating_world.tables(20)
+    given["questions"]["question"] = given["questions"]["question"].astype(object).mask(given["questions"]["qid"].isin(["q001", "q002"]), None)
+    given["questions"].loc[2, "question"] = " "
+    found = made(gating_world.rankings(given, FIVE), given["questions"], given["documents"], SPEC, language_models=True, expand=["d"])
+    unread = found.candidates["qid"].isin(["q001", "q002"])
+    assert found.candidates["rank_r"].isna().eq(unread).all() and unread.any() and not {"q001", "q002"} & {*found.usage["qid"], *found.pools["qid"]}
+    found = made(gating_world.rankings(given), given["questions"], given["documents"].assign(text=" "), SPEC)
+    assert found.candidates["rank_r"].isna().all() and found.usage.empty and found.pools.empty
+
+
 def test_what_is_wrong_is_said(said):
     rankings = lists(("graph", "ab"), ("dense", "b"))
     with pytest.raises(ValueError, match="no list by 'dense'"):
@@ -241,13 +255,15 @@ def test_a_missing_title_is_no_title_called_after_the_passage():
     assert title_key(None, "d1") != title_key("d1", "d2") and title_key("passage d1", "d2") != title_key(None, "d1")
 
 
-@pytest.mark.parametrize("block, wanted", [({}, {}), ({"expand": []}, {"expand": [], "ablate": []}), ({"ablate": ["b", "a", "b"]}, {"expand": [], "ablate": ["b", "a"]})])
+@pytest.mark.parametrize("block, wanted", [({}, {}), ({"expand": []}, {"expand": [], "ablate": []}),
+                                           ({"ablate": ["b", "a", "b"]}, {"expand": [], "ablate": ["b", "a"]})])
 def test_the_block_graph(block, wanted):
     assert check(block, ["a", "b"]) == wanted
 
 
-@pytest.mark.parametrize("block, said", [(None, "graph must be a block"), ([], "graph must be a block"), ({"expand": "a"}, "lists of data sets"), ("a", "graph must"),
-                                         ({"expand": None}, "lists of data sets"), ({"other": []}, "graph must be a block"), ({1: []}, "graph must be a block"),
+@pytest.mark.parametrize("block, said", [(None, "graph must be a block"), ([], "graph must be a block"), ({"expand": "a"}, "lists of data sets"),
+                                         ("a", "graph must"), ({"expand": None}, "lists of data sets"), ({"other": []}, "graph must be a block"),
+                                         ({1: []}, "graph must be a block"),
                                          ({"expand": ["c"]}, "graph names 'c'.*there are a, b"), ({"ablate": [["a"]]}, r"graph names \['a'\]"),
                                          ({"ablate": [None]}, "graph names None")])
 def test_blocks_that_are_none(block, said):

@@ -28,7 +28,8 @@ def sets(candidates, given, **more):
 def rows(*told):
     """Candidates by hand: qid, doc_id, rank_h, rank_v, rank_r; scores 1 / rank, titles by doc_id."""
     made = pd.DataFrame(told, columns=["qid", "doc_id", "rank_h", "rank_v", "rank_r"]).astype(dict.fromkeys(["rank_h", "rank_v", "rank_r"], "Int64"))
-    made = made.assign(dataset="d", title_key=made["doc_id"], overlap=0.5, overlap_title=0.0, title_named=0.0, length=1.0, rank=made.groupby("qid").cumcount() + 1)
+    words = {"overlap": 0.5, "overlap_title": 0.0, "title_named": 0.0, "length": 1.0}
+    made = made.assign(dataset="d", title_key=made["doc_id"], rank=made.groupby("qid").cumcount() + 1, **words)
     return made.assign(**{f"score_{s}": 1 / made[f"rank_{s}"].astype(float) for s in "hvr"})[gating_lists.CANDIDATES]
 
 
@@ -166,7 +167,8 @@ def test_one_question_alone_makes_a_set(monkeypatch):
 
 def test_several_data_sets_teach_apart(monkeypatch):
     candidates, given, _ = world(monkeypatch, 6)
-    both = pd.concat([candidates, candidates.assign(dataset="e", rank_r=candidates["rank_r"].groupby(candidates["qid"]).transform("max") + 1 - candidates["rank_r"])])
+    turned = candidates["rank_r"].groupby(candidates["qid"]).transform("max") + 1 - candidates["rank_r"]
+    both = pd.concat([candidates, candidates.assign(dataset="e", rank_r=turned)])
     twice = {t: pd.concat([d, d.assign(dataset="e")]) for t, d in given.items()}
     found, _ = sets(both, twice)
     alone, = sets(candidates, given)[0]

@@ -1,17 +1,15 @@
 """The plan of rerankers, the lists it makes for notebook 01, what is recorded of it, and how a live run compares."""
-import itertools
-
 import pandas as pd
 import pytest
 
-from lib import record_rerankers, rerankers_sample, tables
-from lib.cross_encoder import cross_encoder_group, pair_keys
+from lib import gating_lists, record_rerankers, rerankers_sample, tables
+from lib.cross_encoder import pair_keys
 from lib.reader_spec import ReaderError
-from lib.record_rerankers import agreement, chosen, judges_of, live, record_language_models
+from lib.record_rerankers import PLAN, agreement, chosen, judges_of, live, record_language_models
 from lib.rerankers_judge import Judge
 from lib.rerankers_model import YES_NO
 from lib.rerankers_open import check_spec
-from lib.rerankers_sample import PLAN, Task, reranked, union_pairs
+from lib.rerankers_sample import Task, reranked, union_pairs
 from lib.retrieval import passage
 from lib.store import Store
 from lib.weights import WeightsMissing
@@ -41,15 +39,21 @@ def read_by_counter(monkeypatch):
 
 
 def test_the_plan_is_sound_and_keeps_language_models_at_depth_20():
+    assert PLAN == (*rerankers_sample.PLAN, gating_lists.LANGUAGE)
     for task in PLAN:
         method = check_spec(task.spec)
-        assert task.first in rerankers_sample.FIRSTS and (method == "cross_encoder" or (task.depth <= 20 and task.questions > 0))
-    assert [t.spec["method"] for t in chosen(["yes_no"])] == ["yes_no"] * 3 and chosen([]) == list(PLAN)
+        assert task.first in (*rerankers_sample.FIRSTS, gating_lists.POOL) and (method == "cross_encoder" or (task.depth <= 20 and task.questions > 0))
+    assert [t.spec["method"] for t in chosen(["yes_no"])] == ["yes_no"] * 4 and chosen([]) == list(PLAN)
     assert len(chosen(["yes_no:smollm2-135m", "pairwise"])) == 2
     with pytest.raises(ValueError, match="the plan has no essay; it has cross_encoder:reranker"):
         chosen(["essay"])
-    loads = [t.spec["model"] for t in PLAN if t.spec["method"] != "cross_encoder"]
-    assert sum(a != b for a, b in itertools.pairwise(loads)) == len(set(loads)) - 1, "each model's tasks stand together, so that it is loaded once"
+
+
+def test_each_model_of_the_plan_is_loaded_once(store):
+    judges = judges_of(PLAN, store)
+    asked = [t for t in PLAN if t.spec["method"] != "cross_encoder"]
+    assert sorted(map(str, asked)) == sorted(str(t) for _, own in judges.values() for t in own), "every task has one judge"
+    assert len(judges) == len({(t.spec["model"], t.spec["precision"]) for t in asked}) == len({id(judge) for judge, _ in judges.values()}) == 3
 
 
 def test_union_pairs_are_the_candidates_of_both_lists_once():
@@ -120,12 +124,20 @@ def test_live_values_are_compared_and_an_unfinished_record_is_refused(store, rea
 
 # --- the real record and the recipe of the variants
 
-def test_recorded_choices_of_a_small_model_come_out_the_same_live(tmp_path):
+@pytest.fixture(scope="module")
+def sample():
+    """The sample's tables with the lists that a gate's rerankers read."""
+    try:
+        return record_rerankers.given()
+    except (FileNotFoundError, WeightsMissing) as error:
+        pytest.skip(str(error).splitlines()[0])
+
+
+def test_recorded_choices_of_a_small_model_come_out_the_same_live(tmp_path, sample):
     """A live subset: six recorded prompts asked anew."""
     (judge, tasks), = judges_of(chosen(["yes_no:smollm2-135m"]), Store(cache=tmp_path / "cache"), backend="replay").values()
     try:
-        tables_ = record_rerankers.given()
-        record_rerankers.run_task(tasks[0], tables_, judge, questions=2)
+        record_rerankers.run_task(tasks[0], sample, judge, questions=2)
         there = Judge({**judge.spec, "backend": "transformers"}, judge.store)
         (group, prompts), = judge.asked.values()
         said = agreement(there, group, list(prompts.values())[:6], 6)
@@ -135,15 +147,38 @@ def test_recorded_choices_of_a_small_model_come_out_the_same_live(tmp_path):
     assert said.startswith("6 of 6") and group["decoding"]["words"] == list(YES_NO)
 
 
-def test_the_recorded_scores_of_the_reranker_cover_both_first_stages():
-    store = Store()
-    try:
-        rankings, questions, documents = record_rerankers.given()
-        keys = pair_keys(union_pairs(rankings, questions, documents), {"model": "reranker"})
-    except (FileNotFoundError, WeightsMissing) as error:
-        pytest.skip(str(error))
-    group = cross_encoder_group({"model": "reranker"})
-    missing = sum(key not in store.recorded_rows() for key in keys)
-    if missing:
-        pytest.skip(f"{missing} of {len(keys)} scores of {group['model']} are not recorded yet: python -m lib.record_rerankers --only cross_encoder")
-    assert len(keys) > len(questions)
+def covered(firsts, tables_):
+    keys = pair_keys(union_pairs(*tables_, firsts), {"model": "reranker"})
+    rows = Store().recorded_rows()
+    if missing := sum(key not in rows for key in keys):
+        pytest.skip(f"{missing} of {len(keys)} scores of the reranker are not recorded yet: python -m lib.record_rerankers --only cross_encoder")
+    return keys
+
+
+def test_the_recorded_scores_of_the_reranker_cover_both_first_stages(sample):
+    assert len(covered(rerankers_sample.FIRSTS, sample)) > len(sample[1])
+
+
+def test_what_the_gates_rerankers_read_stands_among_the_rankings_once(sample):
+    rankings, questions, _ = sample
+    assert not rankings.duplicated(["dataset", "qid", "scope", "ranker", "doc_id"]).any()
+    for name in (gating_lists.POOL, *gating_lists.POOLS):
+        mine = rankings[rankings["ranker"] == name]
+        lists = gating_lists.POOLS.get(name, ("graph", "dense"))
+        near = rankings[rankings["ranker"].isin(lists) & (rankings["scope"] == "pooled") & (rankings["rank"] <= 10)]
+        assert set(zip(mine["dataset"], mine["qid"], mine["doc_id"])) == set(zip(near["dataset"], near["qid"], near["doc_id"]))
+        assert mine["rank"].max() <= 10 * len(lists) and mine[["dataset", "qid"]].drop_duplicates().shape[0] == len(questions)
+
+
+def test_the_recorded_scores_of_the_reranker_cover_the_unions(sample):
+    keys = covered((gating_lists.POOL, *gating_lists.POOLS), sample)
+    assert len(keys) > len(covered(rerankers_sample.FIRSTS, sample)) / 10
+
+
+def test_the_recorded_choices_cover_the_language_models_union(sample, tmp_path):
+    rows, costs, skipped = reranked(*sample, [gating_lists.LANGUAGE], Store(cache=tmp_path / "none"))
+    if skipped:
+        pytest.skip(f"not recorded yet: {skipped}")
+    assert costs.groupby("dataset").size().max() <= gating_lists.LANGUAGE.questions and set(rows["ranker"]) == {"H + V + qwen2.5-coder-0.5b yes/no"}
+    depths = sample[0][sample[0]["ranker"] == gating_lists.POOL].groupby(["dataset", "qid"]).size()
+    assert (costs.set_index(["dataset", "qid"])["candidates"] == depths.reindex(pd.MultiIndex.from_frame(costs[["dataset", "qid"]])).to_numpy()).all()
