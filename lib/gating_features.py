@@ -48,7 +48,7 @@ def features_of(question: str, h: Sequence[tuple[str, float]], v: Sequence[tuple
         _check_pairs(name, found)
         scores, titles = _empty(1)
         for place, (title, score) in enumerate(found[:DEPTH]):
-            known = title if isinstance(title, str) or not pd.isna(title) else (len(arrays), place)  # a missing title equals no other
+            known = title if title != "" and (isinstance(title, str) or not pd.isna(title)) else (len(arrays), place)  # a missing title equals no other
             scores[0, place], titles[0, place] = np.nan if score is None else score, codes.setdefault(known, len(codes))
         arrays += [scores, titles]
     return _finite(_features(*arrays, [question]), lambda row: "this question")[0]
@@ -66,7 +66,7 @@ def feature_table(lists: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFrame:
     check_once(rows, ["dataset", "qid", "list", "rank"], "lists", "rank each list 1, 2, 3, ...")
     if not ((rows["rank"] >= 1) & (rows["rank"] % 1 == 0)).all():
         raise ValueError("lists: ranks are whole numbers from 1; rank each list 1, 2, 3, ...")
-    codes, known = pd.factorize(rows["title"])
+    codes, known = pd.factorize(rows["title"].where(rows["title"].ne("")))
     rows = rows.assign(code=np.where(codes >= 0, codes, len(known) + np.arange(len(rows))))  # a missing title equals no other
     arrays = []
     for name in ("H", "V"):

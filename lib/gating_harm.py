@@ -84,9 +84,8 @@ def ece_many(pairs: Sequence[tuple[np.ndarray, np.ndarray]], clusters: Sequence[
 
 
 def reliability(decisions: pd.DataFrame, tier: str, resamples: int = 10_000, seed: int = 0) -> pd.DataFrame:
-    """Ten equal bins of the chance of harm, pooled over K within a data set, calibrated and raw: count, mean chance, share harmed with interval over questions.
-
-    Empty bins have count 0 and no values. ``questions``: distinct questions in the bin.
+    """Ten equal bins of the chance of harm, pooled over K within a data set, calibrated and raw: count, mean chance, share harmed with interval over questions
+    (exact binomial where all or none are). Empty bins have count 0 and no values. ``questions``: distinct questions in the bin.
     """
     check_draws(resamples, seed)
     rows = []
@@ -101,8 +100,17 @@ def reliability(decisions: pd.DataFrame, tier: str, resamples: int = 10_000, see
                 shares = bootstrap.divide(draws[:, 1, b], draws[:, 2, b])
                 chance_here, share = bootstrap.divide(total[:2, b], total[2, b])
                 i = bootstrap.percentile_interval(share, shares, codes[place == b], tested=False)
-                rows.append((tier, dataset, rule, form, b, b / BINS, (b + 1) / BINS, int(total[2, b]), chance_here, i.estimate, i.low, i.high, i.clusters))
+                rows.append((tier, dataset, rule, form, b, b / BINS, (b + 1) / BINS, int(total[2, b]), chance_here, i.estimate, *_ends(i), i.clusters))
     return pd.DataFrame(rows, columns=BIN)
+
+
+def _ends(i: bootstrap.Interval) -> tuple[float, float]:
+    """The interval of a share; where all or none were harmed no resample differs, and the exact binomial interval over questions stands in."""
+    if i.estimate not in (0.0, 1.0):
+        return i.low, i.high
+    from scipy.stats import binomtest
+
+    return tuple(binomtest(round(i.estimate * i.clusters), i.clusters).proportion_ci())
 
 
 def rule_table(decisions: pd.DataFrame, cells: pd.DataFrame, harms: pd.DataFrame, tier: str, resamples: int = 10_000, seed: int = 0) -> pd.DataFrame:

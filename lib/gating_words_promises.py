@@ -41,17 +41,12 @@ def _calibrated(harms: pd.DataFrame, bins: pd.DataFrame) -> str:
 
 
 def holds(row: pd.Series) -> bool:
-    """Whether a bin's interval holds its promise; where all or none were harmed no resample differs, and the exact binomial interval stands in.
+    """Whether a bin's interval holds its promise.
 
-    >>> holds(pd.Series({"p_harm": 0.2, "harm": 0.0, "ci_low": 0.0, "ci_high": 0.0, "questions": 7}))
+    >>> holds(pd.Series({"p_harm": 0.2, "ci_low": 0.0, "ci_high": 0.41}))
     True
     """
-    from scipy.stats import binomtest
-
-    low, high = row["ci_low"], row["ci_high"]
-    if low == high and row["harm"] in (0.0, 1.0):
-        low, high = binomtest(round(row["harm"] * row["questions"]), int(row["questions"])).proportion_ci()
-    return bool(low <= row["p_harm"] <= high)
+    return bool(row["ci_low"] <= row["p_harm"] <= row["ci_high"])
 
 
 def _range(values: pd.Series) -> str:

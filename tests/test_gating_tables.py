@@ -284,3 +284,12 @@ def test_the_missing_hotpotqa_cells_follow_from_the_averages():
     assert (rule["harmful"] - cells_["harmful"].sum(), rule["beneficial"] - cells_["beneficial"].sum()) == (55, 38)
     assert 9 * rule["skip_pct"] - cells_["skip_pct"].sum() == pytest.approx(218.6)
     assert 9 * rule["delta_pp"] - cells_["delta_pp"].sum() == pytest.approx(skip_delta(38, 55, 521), abs=9 * 0.005 + 0.04)
+
+
+@pytest.mark.parametrize("harmed, n, low, high", [(0, 7, 0.0, 0.4096), (0, 70, 0.0, 0.0513), (3, 3, 0.2924, 1.0)])
+def test_a_bin_without_a_single_harm_is_not_surely_harmless(harmed, n, low, high):
+    """No resample of nothing differs: the exact (Clopper-Pearson) interval stands in."""
+    rows = pd.DataFrame({"dataset": "a", "qid": [f"q{i}" for i in range(n)], "k": 5, "rule": "budget 1", "fold": 0, "p_harm": 0.24, "p_raw": 0.24, "skip": False,
+                         "fallback": "H", "rerank_hit": True, "h_hit": harmed == 0, "d_hit": np.nan})
+    found = gating_harm.reliability(rows, "sample", resamples=50).query("form == 'calibrated' and count > 0").iloc[0]
+    assert (found["ci_low"], found["ci_high"]) == pytest.approx((low, high), abs=1e-4) and found["questions"] == n
