@@ -7,6 +7,7 @@ import pandas as pd
 from lib import chart_words as words
 from lib.charts import INK, MUTED, PAPER, NothingToDraw, ready, row_axis
 from lib.gating_cells import POINT
+from lib.gating_harm import FEW
 
 KEPT, SURE, BROKEN, PROMISE = "#2A9D8F", "#0B3C6F", "#CF5A12", "#82888F"
 VERDICTS = {"surely within 1 pp": (SURE, "circle"), "within 1 pp, not surely": (KEPT, "square"), "loses more than 1 pp": (BROKEN, "triangle-down")}
@@ -25,7 +26,7 @@ def held_out(cells: pd.DataFrame, rule: str, tier: str | None = None) -> alt.HCo
         raise NothingToDraw(f"held_out: no cell of rule {rule} has an interval")
     df = ready(df.sort_values(["dataset", "k"]), "held_out", *NEEDED)
     names = list(VERDICTS)
-    df["cell"] = [f"{d}, {k}" for d, k in zip(df["dataset"], df["k"])]
+    df["cell"] = [f"{d}, K {k}" for d, k in zip(df["dataset"], df["k"])]
     df["verdict"] = [names[0 if s else 1 if w else 2] for s, w in zip(df["surely_within"], df["within"])]
     df["counts"] = [f"{h} / {b}" for h, b in zip(df["harmful"], df["beneficial"])]
     rows, height = df["cell"].tolist(), ROW * len(df)
@@ -49,7 +50,7 @@ def held_out(cells: pd.DataFrame, rule: str, tier: str | None = None) -> alt.HCo
                       alt.Chart(df).mark_tick(color=INK, thickness=2, size=9).encode(x=alt.X("bound:Q", title=changed), y=bare),
                       alt.Chart(df).mark_point(filled=True, size=62, opacity=1).encode(x=delta, y=bare, color=colour, shape=shape),
                       alt.Chart(df).mark_text(align="right", fontSize=11, color=MUTED).encode(x=alt.value(WIDTH + 28), y=bare, text="counts:N"))
-    notes = [f"Rule: {rule} · rows: data set, K · {words.counted(df['n'])} a cell · numbers: harmful / beneficial skips",
+    notes = [f"Rule: {rule} · rows: data set and K · {words.counted(df['n'])} a cell · numbers: harmful / beneficial skips",
              f"Grey tick: what the inner folds promised · black tick: one-sided 95{words.GAP}% bound on delta",
              f"Lines: 95{words.GAP}% intervals over questions · dashes: the 1 pp rule · {words.tier_of(df, tier)}"]
     parts = [p.properties(width=w, height=height) for p, w in ((left, WIDTH - 20), (right, WIDTH + 30))]
@@ -67,33 +68,35 @@ def finding(df: pd.DataFrame) -> str:
 def reliable(bins: pd.DataFrame, rule: str, form: str = "calibrated", tier: str | None = None) -> alt.ConcatChart:
     """Promised against realised share of harm, a panel a data set, ten bins pooled over K, with intervals and counts; the diagonal is a kept promise.
 
-    ``bins``: gating_reliability. Raises NothingToDraw where no bin has an interval.
+    ``bins``: gating_reliability. Bins of fewer than FEW questions are left out and counted. Raises NothingToDraw where no bin has an interval.
     """
-    df = bins[(bins["rule"] == rule) & (bins["form"] == form)].dropna(subset=["p_harm", "harm", "ci_low", "ci_high"])
+    every = bins[(bins["rule"] == rule) & (bins["form"] == form)].dropna(subset=["p_harm", "harm", "ci_low", "ci_high"])
+    df = every[every["questions"] >= FEW]
     if df.empty:
         raise NothingToDraw(f"reliable: no bin of rule {rule} has an interval")
     df = ready(df, "reliable", "dataset", "p_harm", "harm", "ci_low", "ci_high", "count", "questions")
     df["kept"] = [["the interval holds the promise", "it does not"][int(not (a <= p <= b))] for a, p, b in zip(df["ci_low"], df["p_harm"], df["ci_high"])]
-    panels = [_panel(part, name, PANEL if df["dataset"].nunique() > 1 else PANEL * 3 // 2) for name, part in df.groupby("dataset")]
+    few, reach = len(every) - len(df), min(1.0, 1.12 * max(df["p_harm"].max(), df["ci_high"].max()))
+    panels = [_panel(part, name, reach, PANEL if df["dataset"].nunique() > 1 else PANEL * 3 // 2) for name, part in df.groupby("dataset")]
     off, biggest = df[df["kept"] == "it does not"], df.loc[df["count"].idxmax()]
     title = (f"{len(df) - len(off)} of {len(df)} bins keep their promise of harm within their interval; "
              f"the fullest promises {words.percent(biggest['p_harm'])} and brings {words.percent(biggest['harm'])}")
     notes = [f"Rule: {rule} · p_harm {form} · held-out questions, K pooled, ten equal bins",
-             "Numbers: how many (question, K) are in the bin",
+             "Numbers: how many (question, K) are in the bin" + (f" · not drawn: {few} bin{'s' * (few > 1)} of fewer than {FEW} questions" if few else ""),
              f"Lines: 95{words.GAP}% intervals over questions · dashes: promise equals truth · {words.tier_of(df, tier)}"]
     return alt.concat(*panels, columns=3, spacing=24).properties(title=words.headed(title, *notes, width=720)).configure_view(stroke=None)
 
 
-def _panel(df: pd.DataFrame, name: str, size: int) -> alt.LayerChart:
-    axis = alt.Axis(values=[0, 0.25, 0.5, 0.75, 1], format=".0%")
-    x = alt.X("p_harm:Q", title="promised", scale=alt.Scale(domain=[0, 1]), axis=axis)
-    y = alt.Y("harm:Q", title="came true", scale=alt.Scale(domain=[0, 1.06], nice=False), axis=axis)
+def _panel(df: pd.DataFrame, name: str, reach: float, size: int) -> alt.LayerChart:
+    axis = alt.Axis(tickCount=5, format=".0%")
+    x = alt.X("p_harm:Q", title="promised", scale=alt.Scale(domain=[0, reach], nice=False), axis=axis)
+    y = alt.Y("harm:Q", title="came true", scale=alt.Scale(domain=[0, 1.06 * reach], nice=False), axis=axis)
     kinds = ["the interval holds the promise", "it does not"]
     colour = alt.Color("kept:N", scale=alt.Scale(domain=kinds, range=[SURE, BROKEN]), legend=alt.Legend(title=None, orient="bottom"))
     shape = alt.Shape("kept:N", scale=alt.Scale(domain=kinds, range=["circle", "triangle-down"]))
-    line = alt.Chart(pd.DataFrame({"p_harm": [0, 1], "harm": [0, 1]})).mark_line(color=MUTED, strokeDash=[4, 3], strokeWidth=1).encode(x=x, y=y)
+    line = alt.Chart(pd.DataFrame({"p_harm": [0, reach], "harm": [0, reach]})).mark_line(color=MUTED, strokeDash=[4, 3], strokeWidth=1).encode(x=x, y=y)
     base = alt.Chart(df)
-    top = df.assign(top=df["ci_high"].clip(upper=1))
+    top = df.assign(top=df["ci_high"].clip(upper=reach))
     return alt.layer(line, base.mark_rule(strokeWidth=1.6).encode(x=x, y=alt.Y("ci_low:Q", title="came true"), y2="ci_high:Q", color=colour),
                      base.mark_point(filled=True, opacity=1, size=55, stroke=PAPER, strokeWidth=0.6).encode(x=x, y=y, color=colour, shape=shape),
                      alt.Chart(top).mark_text(dy=-8, fontSize=9.5, color=MUTED).encode(x=x, y=alt.Y("top:Q", title="came true"), text="count:Q")

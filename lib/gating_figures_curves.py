@@ -33,17 +33,22 @@ def curves(table: pd.DataFrame, places: pd.DataFrame, tier: str | None = None) -
     points = places[(places["k"] == k) & (places["rule"] == rule) & places["gate"].isin(df["gate"])].dropna(subset=["ci_low", "skip_low"])
     names = [g for g in LOOKS if g in set(df["gate"])] + sorted(set(df["gate"]) - set(LOOKS) - {RANDOM, ORACLE})
     sets = sorted(df["dataset"].unique())
+    width = WIDE if len(sets) == 1 else NARROW
+    parts = [(df[df["dataset"] == d], points[points["dataset"] == d]) for d in sets]
+    panels = [_panel(*part, d, names, _span(*part), width, i % 3 == 0) for i, (part, d) in enumerate(zip(parts, sets))]
+    notes = [f"K = {k} · rule: {rule} · mark: the place that the gate's own folds chose · {words.counted(df['n'])}",
+             f"Bars, learned gate's band: 95{words.GAP}% intervals over questions · off its mark a curve is hindsight",
+             f"Each falls back as its folds chose · thin dashes: the 1 pp rule{' · scales differ' if len(sets) > 1 else ''} · {words.tier_of(df, tier)}"]
+    return alt.concat(*panels, columns=3, spacing=22).properties(title=words.headed(finding(points), *notes, width=720)).configure_view(stroke=None)
+
+
+def _span(df: pd.DataFrame, points: pd.DataFrame) -> list[float]:
+    """The axis of a panel: every curve, the learned gate's band and the chosen places with their bars."""
     learned = df[df["gate"] == LEARNED]
     low, high = pd.concat([df["delta"], learned["ci_low"]]).min(), pd.concat([df["delta"], learned["ci_high"]]).max()
     if len(points):
         low, high = min(low, points["ci_low"].min()), max(high, points["ci_high"].max())
-    span = [low - 0.05 * (high - low), high + 0.12 * (high - low)]
-    width = WIDE if len(sets) == 1 else NARROW
-    panels = [_panel(df[df["dataset"] == d], points[points["dataset"] == d], d, names, span, width, i == 0) for i, d in enumerate(sets)]
-    notes = [f"K = {k} · rule: {rule} · mark: the place that the gate's own folds chose · {words.counted(df['n'])}",
-             f"Bars, learned gate's band: 95{words.GAP}% intervals over questions · off its mark a curve is hindsight",
-             f"Each falls back as its folds chose · thin dashes: the 1 pp rule · {words.tier_of(df, tier)}"]
-    return alt.concat(*panels, columns=3, spacing=22).properties(title=words.headed(finding(points), *notes, width=720)).configure_view(stroke=None)
+    return [low - 0.05 * (high - low), high + 0.12 * (high - low)]
 
 
 def finding(points: pd.DataFrame) -> str:

@@ -16,6 +16,7 @@ from lib.gating_outcomes import outcomes
 from lib.keys import check_once
 from lib.whole import check_draws
 
+FEW = 10  # a bin of fewer questions says nothing, and is neither drawn nor spoken of
 FORMS = {"calibrated": "p_harm", "raw": "p_raw"}
 HARM = ["tier", *CELL, "budget", "expected", "realised", "excess", "excess_low", "excess_high", "in_budget", "ece", "ece_low", "ece_high", "ece_raw",
         "ece_raw_low", "ece_raw_high", "auc", "auc_low", "auc_high", "auc_pooled", "harms", "n", "undefined"]

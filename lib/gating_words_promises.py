@@ -5,6 +5,7 @@ import pandas as pd
 
 from lib.chart_words import GAP, apart, listed, percent, signed
 from lib.gating_checks import CLAIMED, HELD_OUT, HONEST, SAME
+from lib.gating_harm import FEW
 from lib.gating_rivals_table import LEARNED
 from lib.gating_words import BUDGET, COVERAGE, NO_GATE, RULE_WORDS, change, many, near, none, paragraphs, places
 from lib.wording import named
@@ -32,12 +33,12 @@ def _calibrated(harms: pd.DataFrame, bins: pd.DataFrame) -> str:
     known = harms.dropna(subset=["ece", "ece_raw"])
     error = f"Platt scaling takes the calibration error from {_range(known['ece_raw'])} to {_range(known['ece'])}." if len(known) else ""
     rows = bins if bins.empty else bins[(bins["rule"] == harms["rule"].iloc[0]) & (bins["form"] == "calibrated")]
-    mine = rows if rows.empty else rows.dropna(subset=["p_harm", "ci_low", "ci_high"])
+    mine = rows if rows.empty else rows[rows["questions"] >= FEW].dropna(subset=["p_harm", "ci_low", "ci_high"])
     if mine.empty:
         return f"{error} No bin of chances holds enough questions to be checked.".strip()
     kept = sum(holds(r) for _, r in mine.iterrows())
     word = "nothing speaks against the chances" if kept == len(mine) else "not all chances can be trusted"
-    return f"{error} {kept} of {many(len(mine), 'bin')} of chances keep the promise within the interval: {word}.".strip()
+    return f"{error} {kept} of {many(len(mine), 'bin')} of {FEW} questions and more keep the promise within the interval: {word}.".strip()
 
 
 def holds(row: pd.Series) -> bool:

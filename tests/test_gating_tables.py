@@ -291,5 +291,5 @@ def test_a_bin_without_a_single_harm_is_not_surely_harmless(harmed, n, low, high
     """No resample of nothing differs: the exact (Clopper-Pearson) interval stands in."""
     rows = pd.DataFrame({"dataset": "a", "qid": [f"q{i}" for i in range(n)], "k": 5, "rule": "budget 1", "fold": 0, "p_harm": 0.24, "p_raw": 0.24, "skip": False,
                          "fallback": "H", "rerank_hit": True, "h_hit": harmed == 0, "d_hit": np.nan})
-    found = gating_harm.reliability(rows, "sample", resamples=50).query("form == 'calibrated' and count > 0").iloc[0]
+    found = reliability(rows, "sample", resamples=50).query("form == 'calibrated' and count > 0").iloc[0]
     assert (found["ci_low"], found["ci_high"]) == pytest.approx((low, high), abs=1e-4) and found["questions"] == n

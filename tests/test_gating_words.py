@@ -206,7 +206,7 @@ def test_promised_and_realised_harm():
     assert said == (
         "Of a 1 pp budget 0.95 pp of harm were promised and 1.00 came (above the promise in 1 of 2 cells, 1 surely; within the budget in 1). Platt "
         "scaling takes the "
-        "calibration error from 0.10–0.15 to 0.02. 1 of 2 bins of chances keep the promise within the interval: not all chances can be trusted. To be "
+        "calibration error from 0.10–0.15 to 0.02. 1 of 2 bins of 10 questions and more keep the promise within the interval: not all chances can be trusted. To be "
         "calibrated is "
         "not to know: within folds the chances order harmed questions surely better than a coin in 1 of 2 cells (AUC 0.45–0.70; widest interval "
         "[0.30, 0.80]). Pairs "
