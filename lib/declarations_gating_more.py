@@ -4,7 +4,7 @@ from lib.declarations_results import TIER
 
 DATASET = {"dataset": CELL["dataset"]}
 GATE = {"gate": ("str", "learned; score gap, uncertainty, top score, commitment: one threshold; six features; best fixed; always H, D, rerank")}
-PIPELINE = {"pipeline": ("str", "H, rerank, gated: what the gate of one K and rule hands on")}
+PIPELINE = {"pipeline": ("str", "H, V, rerank, gated: what the gate of one K and rule hands on")}
 
 
 def _both(name: str, meaning: str) -> dict:

@@ -14,18 +14,18 @@ from lib.keys import check_once, keyed
 from lib.ranking import QUESTION
 from lib.whole import check_draws, check_whole
 
-PIPELINES = ("H", "rerank", "gated")
+PIPELINES = ("H", "V", "rerank", "gated")
 LEVELS = (0.25, 0.20, 0.10, 0.05)
 DEPTHS = tuple(range(1, 11))
 POOL_KS = (1, 3, 5, 7, 10)
 CURVE = ["tier", "dataset", "pipeline", "k", "coverage", "ci_low", "ci_high", "n"]
 LEVEL = ["tier", "dataset", "pipeline", "alpha", "k", "k_sure", "n"]
 POOL = ["tier", "dataset", "pool", "k", "coverage", "delta", "ci_low", "ci_high", "wins", "losses", "sign_p", "p_holm", "n"]
-REPLAY = ["tier", "dataset", "k", "rule", "h_all", "rerank_all", "covered", "h", "rerank", "gated", "delta", "ci_low", "ci_high", "p_value", "n"]
+REPLAY = ["tier", "dataset", "k", "rule", "measure", "h_all", "rerank_all", "covered", "h", "rerank", "gated", "delta", "ci_low", "ci_high", "p_value", "n"]
 
 
 def gated_ranks(sets: Sequence[QuestionSet], decisions: pd.DataFrame, k: int, rule: str, seed: int = 0, outer: int = OUTER) -> pd.DataFrame:
-    """Rank of each target in H, in the reranked list and in what the gate of one cell hands on: dataset, qid, pipeline, rank (infinite: absent).
+    """Rank of each target in H, in V, in the reranked list and in what the gate of one cell hands on: dataset, qid, pipeline, rank (infinite: absent).
 
     One policy, that of ``k`` and ``rule``, is read at every depth, as the document does. Lists D are learned again from each training fold. Raises ValueError
     where the decisions were made with other folds.
@@ -44,7 +44,7 @@ def gated_ranks(sets: Sequence[QuestionSet], decisions: pd.DataFrame, k: int, ru
             use = test[(told["skip"].astype(bool) & (told["fallback"] == "D")).to_numpy()[test]]
             if len(use):
                 gated[use] = data.distil(train, use)
-        ranks = {"H": data.ranks["H"], "rerank": data.ranks["R"], "gated": gated}
+        ranks = {"H": data.ranks["H"], "V": data.ranks["V"], "rerank": data.ranks["R"], "gated": gated}
         parts += [pd.DataFrame({"dataset": data.dataset, "qid": data.qids, "pipeline": p, "rank": ranks[p]}) for p in PIPELINES]
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["dataset", "qid", "pipeline", "rank"])
 
@@ -137,7 +137,7 @@ def pools_compared(pools: pd.DataFrame, targets: pd.DataFrame, tier: str, ks: Se
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=POOL)
 
 
-def replayed(decisions: pd.DataFrame, f1: pd.DataFrame, tier: str, k: int = 5, resamples: int = 10_000, seed: int = 0) -> pd.DataFrame:
+def replayed(decisions: pd.DataFrame, f1: pd.DataFrame, tier: str, k: int = 5, measure: str = "f1", resamples: int = 10_000, seed: int = 0) -> pd.DataFrame:
     """Answer F1 of H, of the reranked list and of the gate, replayed from answers that exist (document 002, Tables 10 and 11), a row a data set and rule.
 
     ``f1``: dataset, qid, h, rerank, and d where the lists D were read. *Covered*: the gate's list was read, i.e. reranked questions and skips to H (to D, if
@@ -159,5 +159,5 @@ def replayed(decisions: pd.DataFrame, f1: pd.DataFrame, tier: str, k: int = 5, r
         known = ~np.isnan(gated)
         means = [float(v[known].mean()) if known.any() else np.nan for v in (h, rerank, gated)]
         i = stats.paired_cluster_bootstrap(gated - rerank, part["qid"].tolist(), resamples, seed)
-        rows.append((tier, dataset, k, rule, h.mean(), rerank.mean(), int(known.sum()), *means, i.estimate, i.low, i.high, i.p_value, len(part)))
+        rows.append((tier, dataset, k, rule, measure, h.mean(), rerank.mean(), int(known.sum()), *means, i.estimate, i.low, i.high, i.p_value, len(part)))
     return pd.DataFrame(rows, columns=REPLAY)

@@ -66,17 +66,17 @@ def made(rankings: pd.DataFrame, questions: pd.DataFrame, documents: pd.DataFram
     return Made(candidates(pooled, rows, questions, documents), _usage(costs), pd.concat(listed, ignore_index=True), left)
 
 
-def check(block: Mapping[str, Any], datasets: Collection[str]) -> dict[str, list[str]]:
+def check(block: Mapping[str, Any], datasets: Collection[str]) -> dict[str, Any]:
     """The block ``graph`` of the parameters, whole; raises ValueError for an option or a data set that is not there.
 
     >>> check({"expand": ["a"]}, ["a", "b"]), check({}, ["a"])
-    ({'expand': ['a'], 'ablate': []}, {})
+    ({'expand': ['a'], 'ablate': [], 'files': ''}, {})
     """
-    if not isinstance(block, Mapping) or set(block) - set(OPTIONS) or not all(isinstance(v, list) for v in block.values()):
-        raise ValueError(f"graph must be a block of {', '.join(OPTIONS)}, lists of data sets ({{}}: no graph list), got {block!r}")
-    if lost := [d for names in block.values() for d in names if d not in datasets]:
+    if not isinstance(block, Mapping) or set(block) - {*OPTIONS, "files"} or not all(isinstance(block.get(name, []), list) for name in OPTIONS):
+        raise ValueError(f"graph must be a block of {', '.join(OPTIONS)}, lists of data sets, and files ({{}}: no graph list), got {block!r}")
+    if lost := [d for name in OPTIONS for d in block.get(name, []) if d not in datasets]:
         raise ValueError(f"graph names {lost[0]!r}, and no data set is called so; there are {', '.join(sorted(datasets))}")
-    return {name: list(dict.fromkeys(block.get(name, []))) for name in OPTIONS} if block else {}
+    return {**{name: list(dict.fromkeys(block.get(name, []))) for name in OPTIONS}, "files": block.get("files", "")} if block else {}
 
 
 def nothing() -> Made:

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from lib.chart_words import GAP, listed, percent, verdict
+from lib.chart_words import GAP, listed, percent, signed, verdict
 from lib.gating_conformal import METHODS, questions_needed
 from lib.gating_words import BUDGET, COVERAGE, RULE_WORDS, change, decided, many, near, paragraphs
 from lib.wording import named
@@ -166,3 +166,25 @@ def drift_words(drift: pd.DataFrame) -> str:
         f"none of {many(len(asked), 'input')} moved beyond chance")
     far = f"at most {percent(worst['outside'])} of an input lies outside the range seen in training" + (f" ({worst['input']})" if worst["outside"] > 0 else "")
     return f"On {int(asked['n'].max())} served questions {told}; {far}."
+
+
+def reranker_words(compared: pd.DataFrame, usage: pd.DataFrame) -> str:
+    """Who makes the list R, how much it reads, and how it stands among the rerankers that the audit compared with their own first stages (rerankers)."""
+    if usage.empty:
+        return EMPTY.format("nobody reranked the union")
+    name, pairs = usage["reranker"].iloc[0], usage["pairs"].astype(float).mean()
+    rows = compared[(compared["measure"] == "ndcg") & compared["kind"].isin(["cross-encoder", "language model"])].dropna(subset=["delta"])
+    by = rows.assign(made_by=rows["ranker"].str.rpartition(" + ")[2], weight=rows["delta"] * rows["n"]).groupby("made_by")[["weight", "n"]].sum()
+    mean = by["weight"] / by["n"]
+    said = f"The dear reranker here is `{name}`: it reads {pairs:.0f} passages a question, and the student D imitates its orders."
+    if name not in mean.index:
+        return f"{said} The audit did not compare it with a first stage."
+    others = mean.drop(name).sort_values(ascending=False)
+    gain = f"{signed(mean[name], 3)} nDCG against its own first stage, on average over {by.at[name, 'n']:,.0f} pairs of question and list"
+    if others.empty:
+        return f"{said} It is the only one that reads that the audit asked ({gain})."
+    best, than = others.index[0], f"{signed(others.iloc[0], 3)} on {by.at[others.index[0], 'n']:,.0f}"
+    rank = f"none that reads did better (next: `{best}`, {than})" if others.iloc[0] <= mean[name] else f"`{best}` did better ({than}), on fewer questions"
+    if others.iloc[0] > mean[name] and by.at[best, "n"] >= by.at[name, "n"]:
+        rank = f"`{best}` did better ({than}): rerank with that one to gate it"
+    return f"{said} In section 5 it has {gain}; {rank}."

@@ -16,7 +16,7 @@ from lib.tables import ROOT
 
 # notebook: (other dependencies, tables read, tables written, figures drawn); ${item.input} is the tier's corpus
 STAGES = {
-    "01_retrieve": (["${item.input}", "data/sample/recorded", "data/results/models", "lib/prompts"], [],
+    "01_retrieve": (["${item.input}", "data/sample/recorded", "data/results/models", "data/results/gating", "lib/prompts"], [],
                     ["questions", "gold", "documents", "pools", "rankings", "retrieval", "reranked", "rerank_costs", "reranked_left_out",
                      "gate_candidates", "gate_usage", "gate_pools", "graph_lists", "graph_ablations"], ["retrieval", "graph_lists"]),
     "02_pack": (["data/published", "data/sample/recorded", "data/results/models"], ["questions", "gold", "documents", "pools", "rankings"],

@@ -43,6 +43,7 @@ def test_at_its_own_k_the_gated_curve_is_the_cell(world, declared, k):
     tables.check(curves, "gating_lasthop")
     at = curves[curves["k"] == k].set_index("pipeline")["coverage"]
     found = outcomes(decisions[decisions["k"] == k])
+    assert at.pop("V") == pytest.approx(np.mean(np.concatenate([d.ranks["V"] for d in sets]) <= k))
     assert at.to_dict() == pytest.approx({"gated": found["gated_hit"].mean(), "H": found["h_hit"].mean(), "rerank": found["rerank_hit"].mean()})
     assert (found.loc[found["skip"], "fallback"] == "D").any() or k == 1  # D learned again gives the same ranks
     assert all((np.diff(part["coverage"]) >= 0).all() for _, part in curves.groupby("pipeline"))

@@ -255,8 +255,8 @@ def test_a_missing_title_is_no_title_called_after_the_passage():
     assert title_key(None, "d1") != title_key("d1", "d2") and title_key("passage d1", "d2") != title_key(None, "d1")
 
 
-@pytest.mark.parametrize("block, wanted", [({}, {}), ({"expand": []}, {"expand": [], "ablate": []}),
-                                           ({"ablate": ["b", "a", "b"]}, {"expand": [], "ablate": ["b", "a"]})])
+@pytest.mark.parametrize("block, wanted", [({}, {}), ({"expand": []}, {"expand": [], "ablate": [], "files": ""}),
+                                           ({"ablate": ["b", "a", "b"]}, {"expand": [], "ablate": ["b", "a"], "files": ""})])
 def test_the_block_graph(block, wanted):
     assert check(block, ["a", "b"]) == wanted
 

@@ -467,3 +467,23 @@ def test_drift_is_told_by_name():
     many = pd.concat([table[:1].assign(input=f"x{i}") for i in range(5)])
     assert "(x0, x1, x2 and 2 more)" in more.drift_words(many)
     assert "no question was served" in more.drift_words(table.assign(n=0))
+
+
+def compared_rows(*rows):
+    return pd.DataFrame([dict(dataset="a", measure=m, ranker=r, kind=k, delta=d, n=n) for r, k, d, n, m in rows], columns=["dataset", "measure", "ranker", "kind", "delta", "n"])
+
+
+@pytest.mark.parametrize("rows, said", [
+    ([("h + cross", "cross-encoder", -0.02, 100, "ndcg"), ("d + cross", "cross-encoder", 0.0, 100, "ndcg"), ("h + llm", "language model", -0.3, 40, "ndcg"),
+      ("h + fusion", "no model", 0.1, 100, "ndcg"), ("h + llm", "language model", 0.9, 40, "pool_recall")],
+     "it has −0.010 nDCG against its own first stage, on average over 200 pairs of question and list; none that reads did better (next: `llm`, −0.300 on 40)."),
+    ([("h + cross", "cross-encoder", -0.02, 100, "ndcg"), ("h + llm", "language model", 0.1, 40, "ndcg")], "`llm` did better (+0.100 on 40), on fewer questions."),
+    ([("h + cross", "cross-encoder", -0.02, 100, "ndcg"), ("h + big", "cross-encoder", 0.1, 100, "ndcg")], "`big` did better (+0.100 on 100): rerank with that one"),
+    ([("h + cross", "cross-encoder", -0.02, 100, "ndcg")], "It is the only one that reads that the audit asked (−0.020"),
+    ([("h + llm", "language model", 0.1, 40, "ndcg")], "The audit did not compare it with a first stage."),
+])
+def test_the_reranker_is_named_and_stands_among_the_others(rows, said):
+    usage = pd.DataFrame({"dataset": "a", "qid": ["q1", "q2"], "reranker": "cross", "pairs": [10, 15], "tokens": 1.0})
+    told = plain(more.reranker_words(compared_rows(*rows), usage))
+    assert told.startswith("The dear reranker here is `cross`: it reads 12 passages a question") and said in told
+    assert "nobody reranked the union" in more.reranker_words(compared_rows(*rows), usage.head(0))

@@ -1,0 +1,106 @@
+"""The graph list measured over a corpus or world too large for a notebook, once: levels and differences alone, no text (documents 002 and SPEC 10).
+
+usage: python -m lib.graph_list_records --world 1000 --documents 3000 --out FOLDER        1,000 questions at each of 1, 2 and 3 hops
+       python -m lib.graph_list_records --corpus F --questions F --supporting F --dataset 2wiki-corpus --out FOLDER
+
+FOLDER gets <dataset>-lists.csv.gz, rows of lib.graph_list_table.compared without a tier: graph, dense, bm25 and hybrid over all passages.
+"""
+from __future__ import annotations
+
+import argparse
+import gzip
+import logging
+import sys
+import zlib
+from pathlib import Path
+
+import pandas as pd
+
+from lib import graph_list, graph_list_table, retrieval
+from lib.gating_records import corpus_tables, file_names, world_tables
+from lib.records import DataError
+from lib.store import StoreError
+from lib.tables import ROOT, write_atomically
+from lib.vectors import CACHE, DIMENSIONS
+from lib.weights import WeightsError
+from lib.whole import check_whole
+
+END = "-lists.csv.gz"
+COLUMNS = graph_list_table.COLUMNS[1:]
+MEND = "write it anew with `python -m lib.graph_list_records`"
+RESAMPLES = 10_000
+
+
+def measured(tables: dict[str, pd.DataFrame], cache: Path | None = CACHE, resamples: int = RESAMPLES) -> pd.DataFrame:
+    """COLUMNS: graph, dense, bm25 and hybrid over all passages of ``tables`` (questions with half and n_hops, gold with the last hop, documents)."""
+    questions, documents, encoder = tables["questions"], tables["documents"], retrieval.encoder("minilm")
+    none = pd.DataFrame({c: pd.Series(dtype=object) for c in ("dataset", "qid", "doc_id")})
+    graph = graph_list.rank_sets(questions, documents, encoder, 10, DIMENSIONS, cache)
+    others = retrieval.rank(questions, documents, none, encoder, scopes=("pooled",), depth=10, cache=cache)
+    rows = graph_list_table.per_question(pd.concat([graph, others], ignore_index=True), tables["gold"], questions, documents)
+    return graph_list_table.compared(rows, "", resamples=resamples)[COLUMNS]
+
+
+def write(rows: pd.DataFrame, dataset: str, folder: Path) -> Path:
+    """Write the rows as gzipped CSV, the same bytes for the same rows; raises ValueError for a name that no file can bear."""
+    path = Path(folder) / (file_names(dataset)[0].removesuffix("-questions.csv.gz") + END)
+    content = gzip.compress(rows.to_csv(index=False, float_format="%.6g", lineterminator="\n").encode(), mtime=0)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return write_atomically(path, lambda p: Path(p).write_bytes(content))
+
+
+def of_files(pattern: str, tier: str, root: Path = ROOT) -> pd.DataFrame:
+    """The rows of every file that the pattern finds below ``root``, as ``graph_list_table.compared`` gives them; none is no error.
+
+    Raises ValueError for a pattern that is none, and for a file that is cut short or tells what cannot be.
+    """
+    if not isinstance(pattern, str) or Path(pattern).is_absolute() or ".." in Path(pattern).parts:
+        raise ValueError(f"files must be a pattern of file names below the repository, such as data/results/gating/*{END}, got {pattern!r}")
+    parts = [_read(path) for path in sorted(root.glob(pattern)) if path.name.endswith(END)] if pattern else []
+    rows = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=COLUMNS)
+    return rows.assign(tier=tier)[graph_list_table.COLUMNS]
+
+
+def _read(path: Path) -> pd.DataFrame:
+    try:
+        rows = pd.read_csv(path, dtype={"dataset": str, "half": str, "ranker": str, "minus": str, "measure": str}, keep_default_na=False, na_values=[""])
+    except (ValueError, EOFError, OSError, zlib.error) as error:  # OSError: a folder, no gzip
+        raise ValueError(f"{path.name} cannot be read, it may be cut short ({error}); {MEND}") from error
+    if list(rows) != COLUMNS:
+        raise ValueError(f"{path.name}: columns {list(rows)[:12]}, expected {COLUMNS}; {MEND}")
+    key, numbers = ["dataset", "half", "n_hops", "ranker", "minus", "measure"], ["estimate", "ci_low", "ci_high", "p_value", "p_holm"]
+    if rows.duplicated(key).any() or rows[[*key, "n"]].isna().any(axis=None) or not all(pd.api.types.is_numeric_dtype(rows[c]) for c in (*numbers, "n", "n_hops")):
+        raise ValueError(f"{path.name}: a row stands twice, lacks its key, or holds no number; {MEND}")
+    return rows.astype({"wins": "Int64", "losses": "Int64"})
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m lib.graph_list_records", description=__doc__.split("\n")[0])
+    for name in ("corpus", "questions", "supporting"):
+        parser.add_argument(f"--{name}", type=Path, help="file of the release")
+    parser.add_argument("--dataset", help="name of the data set in every table")
+    parser.add_argument("--world", type=int, default=0, help="questions at each of 1, 2 and 3 hops of a generated world")
+    parser.add_argument("--documents", type=int, default=3000)
+    parser.add_argument("--vectors", type=Path, default=CACHE)
+    parser.add_argument("--out", required=True, type=Path, help="folder of the file")
+    given = parser.parse_args(arguments)
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    files = [given.corpus, given.questions, given.supporting]
+    try:
+        check_whole("--world", given.world, 0)
+        check_whole("--documents", given.documents, 1)
+        if bool(given.world) == any(files) or any(files) and not all(files):
+            raise ValueError("name a corpus by --corpus, --questions and --supporting, or ask for a generated one by --world N")
+        name = given.dataset if given.dataset is not None else "world" if given.world else "corpus"
+        file_names(name)
+        rows = measured(world_tables(given.world, given.documents, dataset=name) if given.world else corpus_tables(*files, name), given.vectors)
+        print(f"{len(rows)} rows in {write(rows, name, given.out).name}")
+    except (ValueError, OSError, DataError, WeightsError, StoreError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
