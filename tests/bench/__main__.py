@@ -1,6 +1,6 @@
 """Speed and memory of what a user waits for, on the sample tier's tables; needs a finished 'make repro'.
 
-usage: python -m tests.bench [engine worlds packing survival prompts contrasts viability rerankers notebook]
+usage: python -m tests.bench [engine worlds packing survival prompts contrasts viability rerankers gating serving notebook]
 """
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import time
 
 from lib import packing, reading, retrieval, survival, tables
 from tests.bench.engine import bench_engine
+from tests.bench.gating import bench_gating
+from tests.bench.gating_serving import bench_gating_serving
 from tests.bench.notebook_04 import bench_notebook
 from tests.bench.rerankers import bench_rerankers
 from tests.bench.statistics import bench_contrasts
@@ -70,7 +72,7 @@ def one_at_a_time(reader, prompt: str) -> str:
 
 
 BENCHES = {"engine": bench_engine, "worlds": bench_worlds, "packing": bench_packing, "survival": bench_survival, "prompts": bench_prompts,
-           "contrasts": bench_contrasts, "viability": bench_viability, "rerankers": bench_rerankers,
+           "contrasts": bench_contrasts, "viability": bench_viability, "rerankers": bench_rerankers, "gating": bench_gating, "serving": bench_gating_serving,
            "notebook": bench_notebook}
 
 if __name__ == "__main__":
