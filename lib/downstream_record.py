@@ -31,8 +31,17 @@ def asks(block: Mapping[str, Any], questions: pd.DataFrame, tier: str = TIER) ->
     >>> asks({"downstream": {"read": {}}}, pd.DataFrame())
     []
     """
+    return [(reader, set(prompts(tables.read(table, tier), questions))) for table, reader in readers_of(block).items()]
+
+
+def readers_of(block: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Table of contexts -> the reader that the block ``gating`` names for it; nobody where it names none.
+
+    >>> readers_of({"downstream": {"read": {}}, "gate": {"replay": {"reader": {"model": "m"}}}})
+    {'gate_contexts': {'model': 'm'}}
+    """
     wanted = {"downstream_contexts": (block.get("downstream") or {}).get("read"), "gate_contexts": (block.get("gate") or {}).get("replay")}
-    return [(read["reader"], set(prompts(tables.read(table, tier), questions))) for table, read in wanted.items() if read]
+    return {table: read["reader"] for table, read in wanted.items() if read}
 
 
 def record(store: Store | None = None) -> list[str]:

@@ -68,14 +68,13 @@ def answer(always: pd.DataFrame, cells: pd.DataFrame, rules: pd.DataFrame, k: in
     parts = []
     for _, row in near(always, k).iterrows():
         gates = cells[(cells["dataset"] == row["dataset"]) & (cells["k"] == row["k"]) & cells["rule"].isin([COVERAGE, BUDGET])]
-        kept = [f"{_calls(g)} under {RULE_WORDS[g['rule']]} ({change(g)})" for _, g in gates.sort_values("rule", ascending=False).iterrows()]
-        said = f" Chosen and judged honestly, a gate skips {listed(kept)}, against always reranking." if kept else ""
-        parts.append(f"On {named(row['dataset'])} ({row['n']} questions) the reranker puts the last hop among the first {row['k']} for "
-                     f"{percent(row['rerank'])}, "
-                     f"the graph list H for {percent(row['h'])} ({change(row)}).{said} Advice: {advice(row, gates)}.")
+        kept = [f"{_calls(g)} at {change(g)} ({RULE_WORDS[g['rule']].removeprefix('the ')})" for _, g in gates.sort_values("rule").iterrows()]
+        said = f" An honest gate skips {' or '.join(kept)}, against always reranking." if kept else ""
+        parts.append(f"On {named(row['dataset'])} ({row['n']:,} questions) the reranker has the last hop among the first {row['k']} for "
+                     f"{percent(row['rerank'])}, the graph list H for {percent(row['h'])} ({change(row)}).{said} Advice: {advice(row, gates)}.")
     over = [_over_all(r.iloc[0]) for r in (rules[rules["rule"] == name] for name in (COVERAGE, BUDGET)) if len(r)]
     cells_of = int(rules["cells"].max()) if over else 0
-    return " ".join([*parts, f"Over {_cells(cells_of)}: {'; '.join(over)}."] if over else parts)
+    return " ".join([*parts, f"Over {_cells(cells_of)} {'; '.join(over)}."] if over else parts)
 
 
 def _calls(gate: pd.Series) -> str:
@@ -83,7 +82,7 @@ def _calls(gate: pd.Series) -> str:
 
 
 def _over_all(r: pd.Series) -> str:
-    return (f"{RULE_WORDS[r['rule']]} skips {percent(r['skip'])} at {change(r)}, and {_of(r['cells_within'], r['cells'])} at most 1{GAP}pp as measured, "
+    return (f"{RULE_WORDS[r['rule']]} skips {percent(r['skip'])} at {change(r)}: {_of(r['cells_within'], r['cells'])} at most 1{GAP}pp as measured, "
             f"{none(r['cells_surely_within'])} surely")
 
 
@@ -126,20 +125,19 @@ def advice(always: pd.Series, gates: pd.DataFrame) -> str:
 
 
 def always_words(always: pd.DataFrame) -> str:
-    """What always reranking brings at every K, a point a data set (gating_always)."""
+    """Whether always reranking finds more than H at every K, a point a data set (gating_always)."""
     out = []
     for dataset, part in always.groupby("dataset", sort=False) if len(always) else ():
-        said = [f"at K {r['k']} {({'wins': 'it wins', 'loses': 'it loses'}.get(decided(r), 'it is undecided'))}: {percent(r['h'])} → {percent(r['rerank'])}, "
-                f"{change(r)}, {r['wins']} questions won and {r['losses']} lost (sign test p {_p(r['sign_p'])}; p after Holm {_p(r['p_holm'])})"
-                for _, r in part.sort_values("k").iterrows()]
-        student = part.dropna(subset=["d"]).sort_values("k")
-        cheap = f" The student D, which never calls the reranker, has {listed([percent(d) for d in student['d']])}." if len(student) else ""
-        out.append(f"Always reranking on {named(dataset)} ({part['n'].iloc[0]} questions): {'; '.join(said)}.{cheap}")
+        said = [f"at K {r['k']} {_than_h(r)} ({change(r)})" for _, r in part.sort_values("k").iterrows()]
+        out.append(f"On {named(dataset)} ({part['n'].iloc[0]:,} questions) always reranking against H is {'; '.join(said)}.")
     return paragraphs(out) or NO_GATE
 
 
-def _p(p: float) -> str:
-    return "unknown" if pd.isna(p) else "below 0.001" if p < 0.001 else f"{p:.3f}"
+def _than_h(row: pd.Series) -> str:
+    """The verdict in words; where Holm's correction alone undoes it, that is said."""
+    said = decided(row)
+    alone = said == "undecided" and verdict(row["ci_low"], row["ci_high"]) != "undecided"
+    return {"wins": "better", "loses": "worse"}.get(said, "undecided after Holm" if alone else "undecided")
 
 
 def coverage_words(cells: pd.DataFrame, rivals: pd.DataFrame | None = None) -> str:
@@ -150,12 +148,9 @@ def coverage_words(cells: pd.DataFrame, rivals: pd.DataFrame | None = None) -> s
     if cells.empty:
         return NO_GATE
     out = [_rule(cells[cells["rule"] == rule]) for rule in (COVERAGE, BUDGET) if (cells["rule"] == rule).any()]
-    if cells["within"].sum() > cells["surely_within"].sum():
-        out.append("The bare rule looks at the delta measured, and a threshold aimed at its edge lands on either side by luck; the bound asks what "
-                   "may be true.")
     mine = cells[cells["rule"] == COVERAGE] if (cells["rule"] == COVERAGE).any() else cells
     promised, held = mine["inner_delta"].mean(), mine["delta"].mean()
-    less = "less, as a threshold that was searched for lets expect (one run cannot tell it from chance; the simulation can)"
+    less = "less, as is to be expected of a threshold that was searched for (one run cannot tell it from chance; the simulation in section 17 can)"
     out.append(f"The inner folds promised {signed(promised, 1)}{GAP}pp on average, held-out questions give {signed(held, 1)}: "
                f"{less if promised > held else 'no less, this time'}.")
     out.append(_student(mine, rivals))
@@ -164,17 +159,17 @@ def coverage_words(cells: pd.DataFrame, rivals: pd.DataFrame | None = None) -> s
         out.append(f"With fewer than {fewest} questions not even a gate without a single harmful skip is surely within 1{GAP}pp, unless skips also help.")
     if cells["refused"].sum():
         out.append(f"{many(cells['refused'].sum(), 'fold')} refused to skip: their training questions held no harm to learn from.")
-    return " ".join(filter(None, out))
+    return paragraphs(out)
 
 
 def _rule(rows: pd.DataFrame) -> str:
     sure, inside = rows[rows["surely_within"].astype(bool)], int(rows["within"].sum())
     harmed, kept = int((rows["harmful"] > 0).sum()), f"{len(sure)} surely ({places(sure)})" if len(sure) else "none surely"
     span = f" ({percent(rows['skip'].min())} to {percent(rows['skip'].max())})" if len(rows) > 1 else ""
-    return (f"Under {RULE_WORDS[rows['rule'].iloc[0]]} the gate skips {percent(rows['skip'].mean())} of the calls{span}; as measured "
-            f"{_of(inside, len(rows))} at most "
-            f"1{GAP}pp, by the one-sided 95{GAP}% bound {kept}. Skips do harm in {harmed} of {len(rows)}: {int(rows['harmful'].sum())} harmful, "
-            f"{int(rows['beneficial'].sum())} beneficial.")
+    rule = RULE_WORDS[rows["rule"].iloc[0]]
+    return (f"{rule[0].upper()}{rule[1:]} skips {percent(rows['skip'].mean())} of the calls{span}. {_of(inside, len(rows))[0].upper()}"
+            f"{_of(inside, len(rows))[1:]} at most 1{GAP}pp as measured, {kept}. Skips did harm in {none(harmed)} of {many(len(rows))}: "
+            f"{int(rows['harmful'].sum())} harmful, {int(rows['beneficial'].sum())} beneficial.")
 
 
 def _student(mine: pd.DataFrame, rivals: pd.DataFrame | None) -> str:
@@ -186,8 +181,8 @@ def _student(mine: pd.DataFrame, rivals: pd.DataFrame | None) -> str:
     span = listed(told) if len(rows) <= FEW else f"{signed(rows['delta'].min(), 1)} to {signed(rows['delta'].max(), 1)}{GAP}pp"
     sure, worse = int(rows["surely_within"].sum()), int((rows["ci_high"] < -POINT).sum())
     rest = "" if sure + worse == len(rows) else ", else undecided"
-    told = f"surely within 1{GAP}pp in {none(sure)} of {len(rows)}, surely worse than that in {none(worse)}{rest}"
+    told = f"surely within 1{GAP}pp in {none(sure)} of {len(rows)}, surely worse in {none(worse)}{rest}"
     told = "the cheap student already does it, surely" if sure == len(rows) else told
     chosen = int(((mine["skip"] == 1) & (mine["fallbacks"] == "D")).sum())
     start = f"In {chosen} of {many(len(mine))} every call is skipped and D handed on: no gate is left. " if chosen else ""
-    return f"{start}The student D for every question, against always reranking: {span}; {told}."
+    return f"{start}D for every question, against always reranking: {span}; {told}."

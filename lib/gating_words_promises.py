@@ -21,12 +21,12 @@ def promise_words(harms: pd.DataFrame, bins: pd.DataFrame) -> str:
     out = []
     for budget, rows in budgets.groupby("budget"):
         over, surely = int((rows["realised"] > rows["expected"]).sum()), int((rows["excess_low"] > 0).sum())
-        broken = f"above the promise in {over} of {many(len(rows))}, {none(surely)} surely" if over else f"above the promise in none of {many(len(rows))}"
+        broken = f"more than promised in {over} of {many(len(rows))}, {none(surely)} surely" if over else f"more than promised in none of {many(len(rows))}"
         kept = int(rows["in_budget"].eq(True).sum())
-        out.append(f"Of a {budget:g}{GAP}pp budget {rows['expected'].mean():.2f}{GAP}pp of harm were promised and {rows['realised'].mean():.2f} came "
-                   f"({broken}; within the budget in {none(kept)}).")
+        out.append(f"The {budget:g}{GAP}pp budget promised {rows['expected'].mean():.2f}{GAP}pp of harm on average, and {rows['realised'].mean():.2f} came: "
+                   f"{broken}; within the budget in {none(kept)}.")
     one = budgets[budgets["rule"] == BUDGET] if (budgets["rule"] == BUDGET).any() else budgets
-    return " ".join([*out, _calibrated(one, bins), _discriminates(one)]).strip()
+    return paragraphs([*out, _calibrated(one, bins), _discriminates(one)])
 
 
 def _calibrated(harms: pd.DataFrame, bins: pd.DataFrame) -> str:
@@ -38,7 +38,7 @@ def _calibrated(harms: pd.DataFrame, bins: pd.DataFrame) -> str:
         return f"{error} No bin of chances holds enough questions to be checked.".strip()
     kept = sum(holds(r) for _, r in mine.iterrows())
     word = "nothing speaks against the chances" if kept == len(mine) else "not all chances can be trusted"
-    return f"{error} {kept} of {many(len(mine), 'bin')} of {FEW} questions and more keep the promise within the interval: {word}.".strip()
+    return f"{error} In {none(kept)} of {many(len(mine), 'bin')} of {FEW} questions or more the interval holds the promise: {word}.".strip()
 
 
 def holds(row: pd.Series) -> bool:
@@ -61,11 +61,10 @@ def _discriminates(harms: pd.DataFrame) -> str:
         return "Whether the chances tell harmed questions from others is unknown: there are too few of a kind."
     above, below = int((known["auc_low"] > 0.5).sum()), int((known["auc_high"] < 0.5).sum())
     said = f"surely better than a coin in {none(above)} of {many(len(known))}" + (f", surely worse in {below}" if below else "")
-    spread = f"AUC {_range(known['auc'])}; widest interval [{known['auc_low'].min():.2f}, {known['auc_high'].max():.2f}]"
+    spread = f"AUC {_range(known['auc'])}; the intervals span {known['auc_low'].min():.2f} to {known['auc_high'].max():.2f}"
     pooled = known.dropna(subset=["auc_pooled"])
-    mixed = (f" Pairs across folds, each with its own model, would give {_range(pooled['auc_pooled'])}; such a share can fall far below a half though no gate "
-             "is worse than a coin.") if len(pooled) else ""
-    return f"To be calibrated is not to know: within folds the chances order harmed questions {said} ({spread}).{mixed}"
+    mixed = f" With pairs across folds it would be {_range(pooled['auc_pooled'])}." if len(pooled) else ""
+    return f"To be calibrated is not to know: the chances order harmed questions {said} ({spread}).{mixed}"
 
 
 def rivals_words(rivals: pd.DataFrame, areas: pd.DataFrame) -> str:
@@ -80,11 +79,11 @@ def rivals_words(rivals: pd.DataFrame, areas: pd.DataFrame) -> str:
         most = rows.iloc[int(rows["over_random"].abs().fillna(0).argmax())]
         out.append(f"Against as many skips at random, {RULE_WORDS[rule]} is {listed(said or ['surely better in none'])} of {many(len(rows))}; the largest "
                    f"difference is {change(most, 'over_random', ('over_low', 'over_high'))} ({places(most.to_frame().T)}).")
-    return " ".join([*out, _knowledge(areas)]).strip()
+    return paragraphs([*out, *_knowledge(areas)])
 
 
-def _knowledge(areas: pd.DataFrame) -> str:
-    """What the learned gate knows of what an oracle knows, and whether a rival's interval lies apart from its own."""
+def _knowledge(areas: pd.DataFrame) -> list[str]:
+    """What the learned gate knows of what an oracle knows, which rivals surely know something, and whose interval lies apart from its own; a data set each."""
     out = []
     for dataset, part in areas.dropna(subset=["knows", "ci_low"]).groupby("dataset", sort=False) if len(areas) else ():
         mine = near(part[part["rule"] == BUDGET] if (part["rule"] == BUDGET).any() else part)
@@ -94,12 +93,12 @@ def _knowledge(areas: pd.DataFrame) -> str:
         row, rest = gates.loc[LEARNED], gates.drop(index=LEARNED)
         beaten = [g for g, r in rest.iterrows() if apart(_estimate(row), _estimate(r)) == "wins"]
         ahead = [g for g, r in rest.iterrows() if apart(_estimate(row), _estimate(r)) == "loses"]
-        told = [f"surely {word} than {listed(names)}" for word, names in (("more", beaten), ("less", ahead)) if names]
-        told = told or ([f"none of {many(len(rest), 'rival')} is surely above or below it"] if len(rest) else [])
-        scale = f"where 0 is chance and 100{GAP}% all"
-        out.append(f"On {named(dataset)} (K {row['k']}) the learned gate has {_share(row)} of an oracle's knowledge, "
-                   f"{'; '.join([scale, *told])}{_others(rest)}.")
-    return " ".join(out)
+        told = [f"{listed(names)} surely {word}" for word, names in (("less", beaten), ("more", ahead)) if names]
+        told = told or ([f"none of {many(len(rest), 'rival')} surely more or less"] if len(rest) else [])
+        some = [g for g, r in gates.iterrows() if r["ci_low"] > 0]
+        out.append(f"On {named(dataset)} (K {row['k']}) the learned gate knows {_share(row)} of what an oracle knows"
+                   f"{f', {listed(told)}' if told else ''}. Surely more than chance: {listed(some) if some else 'no gate'}.")
+    return out
 
 
 def _estimate(row: pd.Series) -> pd.Series:
@@ -108,11 +107,6 @@ def _estimate(row: pd.Series) -> pd.Series:
 
 def _share(row: pd.Series) -> str:
     return f"{signed(100 * row['knows'], 0)}{GAP}% [{signed(100 * row['ci_low'], 0)}, {signed(100 * row['ci_high'], 0)}]"
-
-
-def _others(rest: pd.DataFrame) -> str:
-    told = [f"{g} {_share(rest.loc[g])}" for g in ("score gap", "six features") if g in rest.index]
-    return f" ({', '.join(told)})" if told else ""
 
 
 def lossless_words(lossless: pd.DataFrame, k: int = 5) -> str:
@@ -125,10 +119,8 @@ def lossless_words(lossless: pd.DataFrame, k: int = 5) -> str:
             continue
         told = [f"{said} {change(rows.loc[how])}" for how, said in WAYS.items() if how in rows.index]
         honest = [f" Chosen and run honestly, a lossless rule skips {percent(r['skip'])} at {change(r)}." for h, r in rows.iterrows() if h == HONEST]
-        out.append(f"On {named(dataset)} (K {part['k'].iloc[0]}) the old recipe would save {percent(rows.loc[CLAIMED, 'skip'])} of the calls at "
-                   f"{signed(rows.loc[CLAIMED, 'delta'], 1)}{GAP}pp, \"lossless\" where it was chosen: its fallback is the better of H and D "
-                   f"*question by question*, a choice that nobody can make who does not know the answer. "
-                   f"{_upper('; '.join(told))}: {_lost(rows)}.{''.join(honest)}")
+        out.append(f"On {named(dataset)} (K {part['k'].iloc[0]}) the old recipe claims {percent(rows.loc[CLAIMED, 'skip'])} of the calls saved at "
+                   f"{signed(rows.loc[CLAIMED, 'delta'], 1)}{GAP}pp. {_upper('; '.join(told))}. {_lost(rows)}{''.join(honest)}")
     return paragraphs(out) or NO_GATE
 
 
@@ -137,12 +129,12 @@ def _upper(text: str) -> str:
 
 
 def _lost(rows: pd.DataFrame) -> str:
-    """What is left without the oracle: by the intervals of the same skips with H and with D."""
+    """What is left without the oracle, by the intervals of the same skips with H and with D."""
     run = rows.loc[rows.index.isin([SAME.format("H"), SAME.format("D")])].dropna(subset=["ci_low", "ci_high"])
-    lose = [how[-1] for how in run.index[run["ci_high"] < 0]]
-    if len(lose) == len(run) > 0:
-        return "what looked free surely costs"
-    return f"with {listed(lose)} what looked free surely costs, else it is undecided" if lose else "whether the skips cost anything is undecided at this size"
+    ends = {"it surely costs": run["ci_high"] < 0, "it surely gains, so the list alone beats the reranker": run["ci_low"] > 0,
+            "it is undecided": (run["ci_low"] <= 0) & (run["ci_high"] >= 0)}
+    told = [f"with {listed([how[-1] for how in run.index[here]])} {said}" for said, here in ends.items() if here.any()]
+    return f"What looked free: {'; '.join(told)}." if told else "What the skips cost without the oracle is unknown."
 
 
 def leaks_words(leaks: pd.DataFrame) -> str:
@@ -159,9 +151,9 @@ def leaks_words(leaks: pd.DataFrame) -> str:
         elif planted:
             caught = int(asked["caught"].astype(bool).sum())
             seen = "so the check sees what it should" if caught == len(asked) else "so the check is partly blind" if caught else "so the check is blind here"
-            out.append(f"{_upper(name)} was caught in {none(caught)} of {many(len(asked), 'fold')} ({moved} of its values moved), {seen}.")
+            out.append(f"{_upper(name)} was caught in {none(caught)} of {many(len(asked), 'fold')} ({moved:,} of its values moved), {seen}.")
         else:
-            verdict = f"moved {moved} values: it **has seen labels**" if moved else "moved no skip, no fallback and no chance: it has not looked"
-            out.append(f"{int(asked['labels_moved'].sum())} held-out questions exchanged labels, and {name} ({int(asked['decisions'].sum())} "
+            verdict = f"moved {moved:,} values: it **has seen labels**" if moved else "moved no skip, no fallback and no chance: it has not looked"
+            out.append(f"{int(asked['labels_moved'].sum()):,} held-out questions exchanged labels, and {name} ({int(asked['decisions'].sum()):,} "
                        f"decisions) {verdict}.")
     return " ".join(out)

@@ -112,6 +112,7 @@ def test_scores_of_the_ladder_join_those_that_stand_in_a_file_and_none_is_lost(m
     monkeypatch.setattr(record.tables, "read", lambda name, tier: {"answers": scored("x", 0.3, "other"), "support": pd.DataFrame()}[name])
     monkeypatch.setattr(record_scores, "asked", lambda tier: record.Asked([], judged(), []))
     monkeypatch.setattr(record_scores, "ladder_answers", lambda tier: climbed)
+    monkeypatch.setattr(record_scores, "handed_answers", lambda tier: scored("bd", 0.4))  # what notebook 07 had read
     monkeypatch.setattr(record_scores, "ROOT", tmp_path)
     write, form, support_of = scores.export, ladder_forms.export, scores.export_support
     monkeypatch.setattr(scores, "export", lambda rows, tier: write(rows, tier, tmp_path))
@@ -119,7 +120,7 @@ def test_scores_of_the_ladder_join_those_that_stand_in_a_file_and_none_is_lost(m
     monkeypatch.setattr(scores, "export_support", lambda rows, tier: support_of(rows, tier, tmp_path / "support") if len(rows) else [])
     assert record_scores.export_scores("real") == ["real-other-fp32.csv", "real-r-fp32.csv", "forms/real-r-fp32.csv"]
     known = scores.committed(tmp_path).reset_index().set_index("qid")["f1"]
-    assert known.to_dict() == {"x": 0.3, "a": 0.1, "b": 0.2, "c": 0.2}  # b was made anew, a stays
+    assert known.to_dict() == {"x": 0.3, "a": 0.1, "b": 0.2, "c": 0.2, "d": 0.4}  # b was made anew, a stays
     assert len(ladder_forms.committed(tmp_path / "forms")) == 2
     first = {p.name: p.read_bytes() for p in tmp_path.rglob("*.csv")}
     record_scores.export_scores("real")
@@ -167,7 +168,8 @@ def test_scores_of_contexts_are_exported_with_a_hash_and_without_text(world, mon
                             "f1_raw": [1.0], "n_prompt_tokens": [1], "n_new_tokens": [1]})
     monkeypatch.setattr(record.tables, "read", lambda name, tier: {"answers": answers, "support": table}[name])
     monkeypatch.setattr(record_scores, "ladder_answers", lambda tier: pd.DataFrame())
-    monkeypatch.setattr(record_scores, "kept_scores", lambda tier: pd.DataFrame())
+    for name in ("kept_scores", "handed_answers"):
+        monkeypatch.setattr(record_scores, name, lambda tier: pd.DataFrame())
     for name in ("export", "export_support"):
         write = getattr(scores, name)
         monkeypatch.setattr(scores, name, lambda rows, tier, write=write, name=name: write(rows, tier, tmp_path / "scores" / ("support" if name == "export_support" else "")))
@@ -255,3 +257,25 @@ def test_make_record_records_parses_and_rivals_too_and_says_which_model_is_not_h
     assert record.main([]) == 0
     assert capsys.readouterr().out.splitlines() == [
         "answers", "parses: parse-x.jsonl", "rivals' scores: what is recorded stays as it is (cross-encoder 'reranker' is not trained here)"]
+
+
+def test_answers_to_what_gates_hand_on_come_from_the_store_and_ask_no_model(monkeypatch, tmp_path):
+    from lib import downstream_reading, readers
+    from lib.recorded import entry_key
+
+    (tmp_path / "params.yaml").write_text("own: {gating: {gate: {replay: {reader: {model: smollm2-135m, precision: fp32}}}, downstream: {read: {}}}}\nbare: {}\n")
+    monkeypatch.setattr(record_scores, "ROOT", tmp_path)
+    questions = pd.DataFrame({"dataset": "d", "qid": ["a"], "question": ["Who?"], "answers": [["Vane"]], "question_type": ["single"]})
+    contexts = pd.DataFrame({"dataset": "d", "qid": ["a"], "context_hash": ["x"], "context": ["Edda Vane built it."]})
+    monkeypatch.setattr(record_scores.tables, "read", lambda name, tier: {"questions": questions, "gate_contexts": contexts}[name])
+    kept = store.Store(tmp_path / "recorded", tmp_path / "store")
+    monkeypatch.setattr(record_scores, "Store", lambda: kept)
+    monkeypatch.setattr(record_scores.scores, "committed", record_scores.scores.nothing)
+    assert record_scores.handed_answers("bare").empty
+    with pytest.raises(readers.ReaderError):
+        record_scores.handed_answers("own")
+    group = readers.answer_group({"model": "smollm2-135m", "precision": "fp32"})
+    prompt = downstream_reading.asked(contexts, questions)["prompt"].iloc[0]
+    kept.put_many(group, {entry_key(group, prompt): {"text": "Edda Vane", "n_prompt_tokens": 9, "n_new_tokens": 3}})
+    found = record_scores.handed_answers("own").iloc[0]
+    assert (found["f1"], found["em"], found["reader"]) == (pytest.approx(2 / 3), 0.0, "smollm2-135m")
