@@ -276,6 +276,6 @@ def test_answers_to_what_gates_hand_on_come_from_the_store_and_ask_no_model(monk
         record_scores.handed_answers("own")
     group = readers.answer_group({"model": "smollm2-135m", "precision": "fp32"})
     prompt = downstream_reading.asked(contexts, questions)["prompt"].iloc[0]
-    kept.put_many(group, {entry_key(group, prompt): {"text": "Edda Vane", "n_prompt_tokens": 9, "n_new_tokens": 3}})
+    kept.put_many(group, {entry_key(group, prompt): {"raw_text": " Edda Vane\n", "n_prompt_tokens": 9, "n_new_tokens": 3}})
     found = record_scores.handed_answers("own").iloc[0]
     assert (found["f1"], found["em"], found["reader"]) == (pytest.approx(2 / 3), 0.0, "smollm2-135m")
