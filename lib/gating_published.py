@@ -16,7 +16,7 @@ from lib.gate import skip_delta, within
 from lib.gating_bound import lower_bound
 from lib.gating_cells import POINT
 from lib.gating_features import NAMES
-from lib.gating_words import BUDGET, COVERAGE, RULE_WORDS, none
+from lib.gating_words import BUDGET, COVERAGE, RULE_WORDS, none, paragraphs
 from lib.wording import named
 
 STANDS = {"2wiki": ("2wiki", "2wiki-corpus"), "musique": ("musique",), "hotpotqa": ("hotpotqa",)}  # published data set -> ours
@@ -65,15 +65,14 @@ def beside(always: pd.DataFrame, cells: pd.DataFrame, harms: pd.DataFrame, tier:
             there = [d for d in STANDS[one["dataset"]] if (cells["dataset"] == d).any()]
             left, why = _published(one, told.get((one["dataset"], one["k"], rule)))
             for name in there or ["none"]:
-                right, because = _ours(name, one["k"], rule, ours) if there else ({}, _absent(one["dataset"], cells))
+                right, because = _ours(name, one["k"], rule, ours) if there else ({}, _absent(one["dataset"]))
                 rows.append({"tier": tier, "dataset": one["dataset"], "k": one["k"], "rule": rule, "compared_with": name, **left, **right,
                              "why": "; ".join(filter(None, [why, because])) or pd.NA})
     return pd.DataFrame(rows).reindex(columns=COLUMNS)
 
 
-def _absent(dataset: str, cells: pd.DataFrame) -> str:
-    here = listed([named(d) for d in dict.fromkeys(cells["dataset"])]) if len(cells) else "nothing"
-    return f"not run here: {named(dataset)} is no part of this run, which has {here}"
+def _absent(dataset: str) -> str:
+    return f"not run here: {named(dataset)} is no part of this run"
 
 
 def _published(one: pd.Series, cell: pd.Series | None) -> tuple[dict, str]:
@@ -103,14 +102,15 @@ def published_words(table: pd.DataFrame, printed: Printed | None = None) -> str:
     for rule, rows in table.groupby("rule", sort=False):
         told = rows.dropna(subset=["published_bound"]).drop_duplicates(["dataset", "k"])
         if len(told):
-            out.append(f"Of {len(told)} printed cells under {RULE_WORDS[rule]}, {_kept(told, 'published_')} by the bound that their own counts give"
-                       f" (it lies between {signed(told['published_bound'].min(), 1)} and {signed(told['published_bound'].max(), 1)}{GAP}pp).")
+            out.append(f"Of {len(told)} printed cells under {RULE_WORDS[rule]}, {_kept(told, 'published_')}, by the bound that their own counts give"
+                       f" ({signed(told['published_bound'].min(), 1)} to {signed(told['published_bound'].max(), 1)}{GAP}pp).")
         here = rows[rows["compared_with"] != "none"].dropna(subset=["bound"])
         if len(here):
-            out.append(f"Here {_kept(here, '')}, of {len(here)} that stand beside them ({_near(here)}).")
+            out[-1:] = [" ".join([*out[-1:], f"Of our {len(here)} that stand beside them, {_kept(here, '')}; {_near(here)}."])] if len(told) else [
+                *out[-1:], f"Of our {len(here)} that stand beside the document's, {_kept(here, '')}; {_near(here)}."]
     if (table["compared_with"] == "none").all() and len(table):
         out.append("No data set of this run stands beside the published ones, so nothing is compared.")
-    return " ".join([*out, *_other_k(printed.lasthop)])
+    return paragraphs([*out, *_other_k(printed.lasthop)])
 
 
 def _kept(rows: pd.DataFrame, start: str) -> str:
@@ -121,7 +121,7 @@ def _kept(rows: pd.DataFrame, start: str) -> str:
 def _near(rows: pd.DataFrame) -> str:
     known = rows.dropna(subset=["published_delta", "ci_low", "ci_high"])
     if known.empty:
-        return "none with a printed delta"
+        return "none has a printed delta"
     held = int(((known["ci_low"] <= known["published_delta"]) & (known["published_delta"] <= known["ci_high"])).sum())
     return f"in {held} of {len(known)} our interval holds the printed delta"
 

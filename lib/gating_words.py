@@ -61,7 +61,7 @@ def decided(row: pd.Series) -> str:
 def answer(always: pd.DataFrame, cells: pd.DataFrame, rules: pd.DataFrame, k: int = K) -> str:
     """The bold answer: what always reranking brings over H, what the honest gate skips and costs, where that is surely within 1 pp, and the advice.
 
-    Tables gating_always, gating_cells, gating_rules; a data set is told at the K nearest to ``k``.
+    Tables gating_always, gating_cells, gating_rules; a data set is told at the K nearest to ``k``. Where H alone is surely better no gate is told of.
     """
     if always.empty or cells.empty:
         return NO_GATE
@@ -69,7 +69,7 @@ def answer(always: pd.DataFrame, cells: pd.DataFrame, rules: pd.DataFrame, k: in
     for _, row in near(always, k).iterrows():
         gates = cells[(cells["dataset"] == row["dataset"]) & (cells["k"] == row["k"]) & cells["rule"].isin([COVERAGE, BUDGET])]
         kept = [f"{_calls(g)} at {change(g)} ({RULE_WORDS[g['rule']].removeprefix('the ')})" for _, g in gates.sort_values("rule").iterrows()]
-        said = f" An honest gate skips {' or '.join(kept)}, against always reranking." if kept else ""
+        said = f" An honest gate skips {' or '.join(kept)}, against always reranking." if kept and decided(row) != "loses" else ""
         parts.append(f"On {named(row['dataset'])} ({row['n']:,} questions) the reranker has the last hop among the first {row['k']} for "
                      f"{percent(row['rerank'])}, the graph list H for {percent(row['h'])} ({change(row)}).{said} Advice: {advice(row, gates)}.")
     over = [_over_all(r.iloc[0]) for r in (rules[rules["rule"] == name] for name in (COVERAGE, BUDGET)) if len(r)]

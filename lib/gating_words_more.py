@@ -21,19 +21,18 @@ def lasthop_words(levels: pd.DataFrame) -> str:
         said = []
         for alpha in (a for a in SHOWN if (part["alpha"].sub(a).abs() < 1e-9).any()):
             rows = part[part["alpha"].sub(alpha).abs() < 1e-9].set_index("pipeline")
-            found = [f"{p} {_deep(rows.loc[p])}" for p in ("H", "rerank", "gated") if p in rows.index and pd.notna(rows.loc[p, "k"])]
-            missing = [p for p in ("H", "rerank", "gated") if p in rows.index and pd.isna(rows.loc[p, "k"])]
-            tail = f"{', ' if found else ''}no depth tried is enough for {listed(missing)}" if missing else ""
-            said.append(f"for {percent(1 - alpha)}: {', '.join(found)}{tail}")
+            here = [p for p in ("H", "rerank", "gated") if p in rows.index]
+            found = [f"{p} {_deep(rows.loc[p])}" for p in here if pd.notna(rows.loc[p, "k"])]
+            missing = [p for p in here if pd.isna(rows.loc[p, "k"])]
+            tail = ["out of reach" if missing == here else f"out of reach for {listed(missing)}"] if missing else []
+            said.append(f"{percent(1 - alpha)} {', '.join([*found, *tail])}")
         if said:
-            out.append(f"Places to read on {named(dataset)} ({part['n'].iloc[0]} questions) until the last hop is among them, in brackets where the "
-                       f"interval is sure of it: "
-                       f"{'; '.join(said)}.")
+            out.append(f"Places to read on {named(dataset)} ({part['n'].iloc[0]:,} questions): {'; '.join(said)}.")
     return paragraphs(out) or EMPTY.format("no list was read at several depths")
 
 
 def _deep(row: pd.Series) -> str:
-    return f"{int(row['k'])} ({int(row['k_sure']) if pd.notna(row['k_sure']) else 'none'})"
+    return f"{int(row['k'])}{f' (surely {int(row.k_sure)})' if pd.notna(row['k_sure']) else ''}"
 
 
 def replayed_words(replayed: pd.DataFrame, k: int = 5) -> str:
@@ -44,29 +43,34 @@ def replayed_words(replayed: pd.DataFrame, k: int = 5) -> str:
     rows = near(replayed, k)
     rules = [r for r in (COVERAGE, BUDGET) if (rows["rule"] == r).any()] or sorted(set(rows["rule"]))
     for _, r in rows[rows["rule"].isin(rules)].sort_values(["dataset", "rule"]).iterrows():
-        start = f"{RULE_WORDS.get(r['rule'], r['rule'])} on {named(r['dataset'])} (K {r['k']})"
+        start = f"{named(r['dataset'])} (K {r['k']}) under {RULE_WORDS.get(r['rule'], r['rule'])}"
         if not r["covered"]:
-            out.append(f"What {start} hands on was read for none of {r['n']} questions, so no answer can be replayed.")
+            out.append(f"On {start} nobody has read what is handed on, for none of {r['n']:,} questions: no answer can be replayed.")
             continue
-        what = ANSWERS[verdict(r["ci_low"], r["ci_high"])]
-        part = "" if r["covered"] == r["n"] else f"; of the other {r['n'] - r['covered']} nothing is known"
-        out.append(f"Under {start} F1 on {r['covered']} of {r['n']} questions is {r['h']:.2f} from H, {r['rerank']:.2f} reranked and {r['gated']:.2f} gated, "
-                   f"{change(r, digits=3, unit='')} against always reranking: {what}{part}.")
+        what = "the gate changes no answer's F1" if r["delta"] == r["ci_low"] == r["ci_high"] == 0 else ANSWERS[verdict(r["ci_low"], r["ci_high"])]
+        part = "" if r["covered"] == r["n"] else f"; of the other {r['n'] - r['covered']:,} nothing is known"
+        out.append(f"On {start} F1 is {r['h']:.2f} from H, {r['rerank']:.2f} reranked and {r['gated']:.2f} gated; against always reranking "
+                   f"{change(r, digits=3, unit='')} on {r['covered']:,} of {r['n']:,} questions: {what}{part}.")
     return paragraphs(out)
 
 
 def pools_words(pools: pd.DataFrame, k: int = 5) -> str:
-    """Does a larger pool help the reranker? A point a data set (gating_pools)."""
+    """Does a larger pool help the reranker, and does a language model order it better? A point a data set and group of questions (gating_pools).
+
+    A pool whose delta is missing is what the rows after it on as many questions are compared with.
+    """
     out = []
     for dataset, part in near(pools, k).groupby("dataset", sort=False) if len(pools) else ():
-        base, more = part[part["delta"].isna()], part[part["delta"].notna()]
-        if more.empty or base.empty:
-            continue
-        b = base.iloc[0]
-        said = [f"{r['pool']} {change(r)} ({int(r['wins'])} won, {int(r['losses'])} lost; {WORTH[decided(r)]})" for _, r in more.iterrows()]
-        proof = "" if any(decided(r) != "undecided" for _, r in more.iterrows()) else " To see no difference is no proof that there is none."
-        out.append(f"On {named(dataset)} ({b['n']} questions, K {b['k']}) the reranker finds {percent(b['coverage'])} in the pool {b['pool']}; with "
-                   f"{'; '.join(said)}.{proof}")
+        groups = [rows for _, rows in part.groupby(part["delta"].isna().cumsum(), sort=False)]
+        for rows in groups:
+            base, more = rows[rows["delta"].isna()], rows[rows["delta"].notna()]
+            if base.empty or more.empty:
+                continue
+            b = base.iloc[0]
+            said = [f"{r['pool']} {change(r)} ({WORTH[decided(r)]})" for _, r in more.iterrows()]
+            proof = "" if any(decided(r) != "undecided" for _, r in more.iterrows()) else " To see no difference is no proof that there is none."
+            out.append(f"On {named(dataset)} ({b['n']:,} questions, K {b['k']}) the reranker finds {percent(b['coverage'])} in the pool "
+                       f"{b['pool'].partition(', ')[0]}; against that, {'; '.join(said)}.{proof}")
     return paragraphs(out) or EMPTY.format("no larger pool was reranked")
 
 
@@ -79,15 +83,15 @@ def conformal_words(conformal: pd.DataFrame, thresholds: pd.DataFrame | None = N
         return EMPTY.format("no gate was asked for a promise")
     out = []
     for method, rows in conformal.groupby("gate", sort=False):
-        said = [f"{rule.removeprefix('budget ')}{GAP}pp: {_granted(part)}" for rule, part in rows.groupby("rule")]
-        out.append(f"The {method} gates, by budget of harm: {'; '.join(said)}.")
+        said = [f"{_granted(part)} for {rule.removeprefix('budget ')}{GAP}pp" for rule, part in rows.groupby("rule")]
+        out.append(f"The {method} gates skip {'; '.join(said)}.")
     needed = [f"{' / '.join(str(questions_needed(points, m)) for m in METHODS[1:])} for {points:g}{GAP}pp" for points in _budgets(conformal)]
     size = ""
     if thresholds is not None and len(thresholds):
         low, high = int(thresholds["n_calibration"].min()), int(thresholds["n_calibration"].max())
-        size = f" Here a fold has {low}{'' if low == high else f' to {high}'}."
-    told = f"Below so many calibration questions nothing can be granted, not even if none of them is harmed ({' / '.join(METHODS[1:])}): {', '.join(needed)}."
-    return " ".join([*out, told]) + size
+        size = f" Here a fold has {low:,}{'' if low == high else f' to {high:,}'}."
+    told = f"Calibration questions needed before anything is granted, even if none is harmed ({' / '.join(METHODS[1:])}): {', '.join(needed)}."
+    return paragraphs([*out, told + size])
 
 
 def _budgets(rows: pd.DataFrame) -> list[float]:
@@ -98,8 +102,7 @@ def _granted(rows: pd.DataFrame) -> str:
     if not (rows["skip"] > 0).any():
         return "nothing"
     harm = 100 * rows["harmful"] / rows["n"]
-    return (f"{percent(rows['skip'].mean())} skipped on average, something in {int((rows['skip'] > 0).sum())} of {many(len(rows))}, "
-            f"with {harm.mean():.2f}{GAP}pp of realised harm")
+    return f"{percent(rows['skip'].mean())} (something in {int((rows['skip'] > 0).sum())} of {many(len(rows))}; harm that came {harm.mean():.2f}{GAP}pp)"
 
 
 def cost_words(cost: pd.DataFrame, k: int = 5) -> str:
@@ -108,32 +111,34 @@ def cost_words(cost: pd.DataFrame, k: int = 5) -> str:
     for dataset, part in near(cost, k).groupby("dataset", sort=False) if len(cost) else ():
         rows = part[part["rule"].isin([COVERAGE, BUDGET])].sort_values("rule", ascending=False)
         rows = rows if len(rows) else part
-        said = [f"{r['gated_per_1k']:.3g} under {RULE_WORDS.get(r['rule'], r['rule'])}, {_saved(r)}" for _, r in rows.iterrows()]
+        said = [f"{r['gated_per_1k']:.2f} under {RULE_WORDS.get(r['rule'], r['rule'])} ({_saved(r)})" for _, r in rows.iterrows()]
         first = rows.iloc[0]
-        out.append(f"On {named(dataset)} (K {first['k']}) reranking 1,000 questions costs {first['always_per_1k']:.3g}; gated {'; '.join(said)} "
-                   f"(counts: {first['counts']}, "
-                   f"{first['measured']} of {first['n']} questions).{_tail(rows)}")
+        counted = "" if first["counts"] == "measured" and first["measured"] == first["n"] else (
+            f" Counts: {first['counts']}, {first['measured']:,} of {first['n']:,} questions.")
+        out.append(f"On {named(dataset)} (K {first['k']}) reranking 1,000 questions costs {first['always_per_1k']:.2f}; gated {' and '.join(said)}."
+                   f"{counted}{_tail(rows)}")
     return paragraphs(out) or EMPTY.format("no reranking was counted")
 
 
 def _saved(row: pd.Series) -> str:
     if pd.isna(row["saved"]):
         return "a saving unknown"
+    if row["skip"] == 1:
+        return "every call skipped"
     known = pd.notna(row["saved_low"])
-    return f"{percent(row['saved'])}{f' [{100 * row.saved_low:.0f}, {100 * row.saved_high:.0f}]' if known else ''} saved at {percent(row['skip'])} skipped"
+    return f"{percent(row['saved'])}{f' [{100 * row.saved_low:.0f}, {100 * row.saved_high:.0f}]' if known else ''} saved, {percent(row['skip'])} skipped"
 
 
 def _tail(rows: pd.DataFrame) -> str:
     """Mean and 95th percentile of the seconds added, always and gated."""
     known = rows.dropna(subset=["always_seconds", "gated_seconds"])
-    said = [f"{r['gated_seconds']:.2g}{GAP}s on average and {r['gated_p95']:.2g}{GAP}s at p95 under {RULE_WORDS.get(r['rule'], r['rule'])}"
-            for _, r in known.iterrows()]
+    said = [f"{r['gated_seconds']:.2g} / {r['gated_p95']:.2g} under {RULE_WORDS.get(r['rule'], r['rule'])}" for _, r in known.iterrows()]
     if not said:
         return ""
     slow = bool((known["gated_p95"] >= known["always_p95"]).any())
     why = " A gate that still reranks one question in twenty leaves the slowest ones as slow." if slow else ""
     r = known.iloc[0]
-    return f" Added time: always {r['always_seconds']:.2g}{GAP}s on average and {r['always_p95']:.2g}{GAP}s at p95; gated {listed(said)}.{why}"
+    return f" Seconds added (mean / p95): {r['always_seconds']:.2g} / {r['always_p95']:.2g} always, {listed(said)}.{why}"
 
 
 def optimism_words(optimism: pd.DataFrame) -> str:
@@ -146,11 +151,9 @@ def optimism_words(optimism: pd.DataFrame) -> str:
         told = [f"{change(got.loc[('optimism', n, grid)], 'estimate', digits=2)} ({kind[grid]}, {n:,} questions)"
                 for n, grid in dict.fromkeys(((few, most), (many, most), (few, one)))]
         passes = got.loc[("held_out_passes", many, one), "estimate"], got.loc[("bound_passes", many, one), "estimate"]
-        out.append(f"Simulated, {RULE_WORDS.get(rule, rule)}: promise less truth is {listed(told)}. "
-                   f"{'A gate without any search' if one == 1 else f'The best of {one}'} on "
-                   f"{many:,} questions keeps the bare rule on as many held-out ones in {percent(passes[0])} of {int(part['runs'].max())} runs, and "
-                   f"passes the bound in "
-                   f"{percent(passes[1])}.")
+        out.append(f"Simulated, {RULE_WORDS.get(rule, rule)}: promise minus truth is {listed(told)}. "
+                   f"{'A gate without any search' if one == 1 else f'The best of {one}'} on {many:,} questions then keeps its rule on as many held-out "
+                   f"ones in {percent(passes[0])} of {int(part['runs'].max())} runs, and surely, by the bound, in {percent(passes[1])}.")
     return paragraphs(out) or EMPTY.format("no gate was simulated")
 
 
@@ -176,7 +179,7 @@ def reranker_words(compared: pd.DataFrame, usage: pd.DataFrame) -> str:
     rows = compared[(compared["measure"] == "ndcg") & compared["kind"].isin(["cross-encoder", "language model"])].dropna(subset=["delta"])
     by = rows.assign(made_by=rows["ranker"].str.rpartition(" + ")[2], weight=rows["delta"] * rows["n"]).groupby("made_by")[["weight", "n"]].sum()
     mean = by["weight"] / by["n"]
-    said = f"The dear reranker here is `{name}`: it reads {pairs:.0f} passages a question, and the student D imitates its orders."
+    said = f"The expensive reranker here is `{name}`: it reads {pairs:.0f} passages a question, and the student D imitates it."
     if name not in mean.index:
         return f"{said} The audit did not compare it with a first stage."
     others = mean.drop(name).sort_values(ascending=False)
@@ -187,4 +190,4 @@ def reranker_words(compared: pd.DataFrame, usage: pd.DataFrame) -> str:
     rank = f"none that reads did better (next: `{best}`, {than})" if others.iloc[0] <= mean[name] else f"`{best}` did better ({than}), on fewer questions"
     if others.iloc[0] > mean[name] and by.at[best, "n"] >= by.at[name, "n"]:
         rank = f"`{best}` did better ({than}): rerank with that one to gate it"
-    return f"{said} In section 5 it has {gain}; {rank}."
+    return f"{said} In section 5, which has the intervals, it has {gain}; {rank}."

@@ -37,7 +37,7 @@ def _calibrated(harms: pd.DataFrame, bins: pd.DataFrame) -> str:
     if mine.empty:
         return f"{error} No bin of chances holds enough questions to be checked.".strip()
     kept = sum(holds(r) for _, r in mine.iterrows())
-    word = "nothing speaks against the chances" if kept == len(mine) else "not all chances can be trusted"
+    word = "no bin speaks against the chances" if kept == len(mine) else "not all chances can be trusted"
     return f"{error} In {none(kept)} of {many(len(mine), 'bin')} of {FEW} questions or more the interval holds the promise: {word}.".strip()
 
 
@@ -93,11 +93,11 @@ def _knowledge(areas: pd.DataFrame) -> list[str]:
         row, rest = gates.loc[LEARNED], gates.drop(index=LEARNED)
         beaten = [g for g, r in rest.iterrows() if apart(_estimate(row), _estimate(r)) == "wins"]
         ahead = [g for g, r in rest.iterrows() if apart(_estimate(row), _estimate(r)) == "loses"]
-        told = [f"{listed(names)} surely {word}" for word, names in (("less", beaten), ("more", ahead)) if names]
-        told = told or ([f"none of {many(len(rest), 'rival')} surely more or less"] if len(rest) else [])
+        told = [f"{listed(names)} surely {'know' if len(names) > 1 else 'knows'} {word}" for word, names in (("less", beaten), ("more", ahead)) if names]
+        told = told or ([f"none of {many(len(rest), 'rival')} surely knows more or less"] if len(rest) else [])
         some = [g for g, r in gates.iterrows() if r["ci_low"] > 0]
         out.append(f"On {named(dataset)} (K {row['k']}) the learned gate knows {_share(row)} of what an oracle knows"
-                   f"{f', {listed(told)}' if told else ''}. Surely more than chance: {listed(some) if some else 'no gate'}.")
+                   f"{f'; {listed(told)}' if told else ''}. Surely more than chance: {listed(some) if some else 'no gate'}.")
     return out
 
 
@@ -130,7 +130,7 @@ def _upper(text: str) -> str:
 
 def _lost(rows: pd.DataFrame) -> str:
     """What is left without the oracle, by the intervals of the same skips with H and with D."""
-    run = rows.loc[rows.index.isin([SAME.format("H"), SAME.format("D")])].dropna(subset=["ci_low", "ci_high"])
+    run = rows.reindex([SAME.format("H"), SAME.format("D")]).dropna(subset=["ci_low", "ci_high"])
     ends = {"it surely costs": run["ci_high"] < 0, "it surely gains, so the list alone beats the reranker": run["ci_low"] > 0,
             "it is undecided": (run["ci_low"] <= 0) & (run["ci_high"] >= 0)}
     told = [f"with {listed([how[-1] for how in run.index[here]])} {said}" for said, here in ends.items() if here.any()]

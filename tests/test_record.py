@@ -265,8 +265,8 @@ def test_answers_to_what_gates_hand_on_come_from_the_store_and_ask_no_model(monk
 
     (tmp_path / "params.yaml").write_text("own: {gating: {gate: {replay: {reader: {model: smollm2-135m, precision: fp32}}}, downstream: {read: {}}}}\nbare: {}\n")
     monkeypatch.setattr(record_scores, "ROOT", tmp_path)
-    questions = pd.DataFrame({"dataset": "d", "qid": ["a"], "question": ["Who?"], "answers": [["Vane"]], "question_type": ["single"]})
-    contexts = pd.DataFrame({"dataset": "d", "qid": ["a"], "context_hash": ["x"], "context": ["Edda Vane built it."]})
+    questions = pd.DataFrame({"dataset": "ondrell", "qid": ["a"], "question": ["Who?"], "answers": [["Vane"]], "question_type": ["single"]})
+    contexts = pd.DataFrame({"dataset": "ondrell", "qid": ["a"], "context_hash": ["x"], "context": ["Edda Vane built it."]})
     monkeypatch.setattr(record_scores.tables, "read", lambda name, tier: {"questions": questions, "gate_contexts": contexts}[name])
     kept = store.Store(tmp_path / "recorded", tmp_path / "store")
     monkeypatch.setattr(record_scores, "Store", lambda: kept)
