@@ -17,6 +17,11 @@ GRAPH: dict[str, dict] = {
         "p_holm": ("float?", "Holm over the differences of one data set, half and number of hops"),
         "wins": ("int?", "questions on which the ranker is better"), "losses": ("int?", "on which it is worse"), "n": INTERVAL["n"],
         "undefined": ("int", "questions left out and counted: no gold, or no last hop")}),
+    "graph_hops": dict(format="csv", key=["tier", "dataset", "n_hops", "hop"], meaning="how far each list reaches along a chain (lib.graph_list_hops)", columns={
+        **TIER, "dataset": ("str", "data set"), "n_hops": ("int", "hops of the question"), "hop": ("int", "place of the passage in the chain, from 1"),
+        "graph": ("float", "share of questions with that passage among the first five of the graph list"), "dense": ("float", "of the dense list"),
+        "delta": ("float?", "graph - dense, points"), "ci_low": INTERVAL["ci_low"], "ci_high": INTERVAL["ci_high"],
+        "p_value": ("float?", "two-sided, paired cluster bootstrap"), "p_holm": ("float?", "Holm over the rows of a data set"), "n": ("int", "questions")}),
     "graph_ablations": dict(format="csv", key=["tier", "dataset", "half", "choice"],
                             meaning="the graph list with one choice changed at a time, chosen on half 0, confirmed on half 1 (lib.graph_list_table)", columns={
         **TIER, "dataset": ("str", "data set"), **HALF, "choice": ("str", "what differs from lib.graph_list_choices; 'as chosen': nothing"),

@@ -8,10 +8,11 @@ from lib import chart_words as words
 from lib.charts import INK, MUTED, PAPER, NothingToDraw, ready, row_axis
 from lib.gating_cells import POINT
 from lib.gating_harm import FEW
+from lib.wording import named
 
 KEPT, SURE, BROKEN, PROMISE = "#2A9D8F", "#0B3C6F", "#CF5A12", "#82888F"
 VERDICTS = {"surely within 1 pp": (SURE, "circle"), "within 1 pp, not surely": (KEPT, "square"), "loses more than 1 pp": (BROKEN, "triangle-down")}
-ROW, WIDTH, PANEL = 24, 250, 164
+ROW, WIDTH, SKIPS, PANEL, LARGE = 24, 200, 240, 164, 230  # pixels: a row; the panels of skips and of delta; one of three panels, of one, two or four
 NEEDED = ("dataset", "k", "rule", "skip", "skip_low", "skip_high", "inner_skip", "delta", "ci_low", "ci_high", "bound", "within", "surely_within", "harmful",
           "beneficial", "n")
 
@@ -26,14 +27,14 @@ def held_out(cells: pd.DataFrame, rule: str, tier: str | None = None) -> alt.HCo
         raise NothingToDraw(f"held_out: no cell of rule {rule} has an interval")
     df = ready(df.sort_values(["dataset", "k"]), "held_out", *NEEDED)
     names = list(VERDICTS)
-    df["cell"] = [f"{d}, K {k}" for d, k in zip(df["dataset"], df["k"])]
+    df["cell"] = [f"{named(d)}, K {k}" for d, k in zip(df["dataset"], df["k"])]
     df["verdict"] = [names[0 if s else 1 if w else 2] for s, w in zip(df["surely_within"], df["within"])]
     df["counts"] = [f"{h} / {b}" for h, b in zip(df["harmful"], df["beneficial"])]
     rows, height = df["cell"].tolist(), ROW * len(df)
     y = alt.Y("cell:N", sort=rows, title=None, axis=row_axis(rows))
     bare = alt.Y("cell:N", sort=rows, title=None, axis=row_axis(rows, labels=False))
     colour = alt.Color("verdict:N", scale=alt.Scale(domain=names, range=[c for c, _ in VERDICTS.values()]),
-                       legend=alt.Legend(title=None, orient="bottom", symbolType="circle", labelLimit=260))
+                       legend=alt.Legend(title=None, orient="bottom", symbolType="circle", labelLimit=260, columnPadding=30))
     shape = alt.Shape("verdict:N", scale=alt.Scale(domain=names, range=[s for _, s in VERDICTS.values()]))
     skipped, changed = "questions skipped", "delta against always reranking, pp"
     share = alt.X("skip:Q", title=skipped, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".0%", tickCount=5, domain=False))
@@ -41,7 +42,7 @@ def held_out(cells: pd.DataFrame, rule: str, tier: str | None = None) -> alt.HCo
                      alt.Chart(df).mark_tick(color=PROMISE, thickness=2.4, size=15).encode(x=alt.X("inner_skip:Q", title=skipped), y=y),
                      alt.Chart(df).mark_point(filled=True, size=62, opacity=1).encode(x=share, y=y, color=colour, shape=shape))
     low, high = min(df["ci_low"].min(), df["bound"].min(), -2 * POINT), max(df["ci_high"].max(), POINT)
-    span = alt.Scale(domain=[low - 0.06 * (high - low), high + 0.3 * (high - low)], nice=False)
+    span = alt.Scale(domain=[low - 0.06 * (high - low), high + 0.06 * (high - low)], nice=False)
     lines = [alt.Chart(pd.DataFrame({"at": [at]})).mark_rule(color=INK, strokeWidth=1, strokeDash=dash).encode(x=alt.X("at:Q", title=changed))
              for at, dash in ((0, [1, 0]), (-POINT, [4, 3]))]
     delta = alt.X("delta:Q", title=changed, scale=span)
@@ -49,7 +50,9 @@ def held_out(cells: pd.DataFrame, rule: str, tier: str | None = None) -> alt.HCo
                       alt.Chart(df).mark_rule(strokeWidth=1.6).encode(x=alt.X("ci_low:Q", title=changed), x2="ci_high:Q", y=bare, color=colour),
                       alt.Chart(df).mark_tick(color=INK, thickness=2, size=9).encode(x=alt.X("bound:Q", title=changed), y=bare),
                       alt.Chart(df).mark_point(filled=True, size=62, opacity=1).encode(x=delta, y=bare, color=colour, shape=shape),
-                      alt.Chart(df).mark_text(align="right", fontSize=11, color=MUTED).encode(x=alt.value(WIDTH + 28), y=bare, text="counts:N"))
+                      alt.Chart(df).mark_text(align="left", fontSize=11, color=MUTED).encode(x=alt.value(SKIPS + 14), y=bare, text="counts:N"),
+                      alt.Chart(pd.DataFrame([{"head": "harmful / beneficial"}])).mark_text(align="left", fontSize=11, color=MUTED).encode(
+                          x=alt.value(SKIPS + 14), y=alt.value(-10), text="head:N"))
     notes = [f"Rule: {rule} · rows: data set and K · {words.counted(df['n'])} a cell · numbers: harmful / beneficial skips",
              f"Grey tick: what the inner folds promised · black tick: one-sided 95{words.GAP}% bound on delta",
              f"Lines: 95{words.GAP}% intervals over questions · dashes: the 1 pp rule · {words.tier_of(df, tier)}"]

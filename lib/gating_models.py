@@ -35,7 +35,7 @@ SMALL = Grid(("lr", "gbm"), (8,))
 def grid_of(name: str) -> Grid:
     """A grid by name: full, as the document's, or small, for speed; raises ValueError for another name."""
     grids = {"full": FULL, "small": SMALL}
-    if name not in grids:
+    if not isinstance(name, str) or name not in grids:
         raise ValueError(f"a grid is {' or '.join(grids)}, got {name!r}")
     return grids[name]
 

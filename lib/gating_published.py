@@ -100,14 +100,14 @@ def published_words(table: pd.DataFrame, printed: Printed | None = None) -> str:
     """How many printed cells keep the 1 pp rule by the bare delta and surely, and how ours stand; what a gate chosen for one K costs at another."""
     printed, out = printed or read(), []
     for rule, rows in table.groupby("rule", sort=False):
-        told = rows.dropna(subset=["published_bound"]).drop_duplicates(["dataset", "k"])
+        told, said = rows.dropna(subset=["published_bound"]).drop_duplicates(["dataset", "k"]), []
         if len(told):
-            out.append(f"Of {len(told)} printed cells under {RULE_WORDS[rule]}, {_kept(told, 'published_')}, by the bound that their own counts give"
-                       f" ({signed(told['published_bound'].min(), 1)} to {signed(told['published_bound'].max(), 1)}{GAP}pp).")
+            said.append(f"Of {len(told)} printed cells under {RULE_WORDS[rule]}, {_kept(told, 'published_')}, by the bound that their own counts give"
+                        f" ({signed(told['published_bound'].min(), 1)} to {signed(told['published_bound'].max(), 1)}{GAP}pp).")
         here = rows[rows["compared_with"] != "none"].dropna(subset=["bound"])
         if len(here):
-            out[-1:] = [" ".join([*out[-1:], f"Of our {len(here)} that stand beside them, {_kept(here, '')}; {_near(here)}."])] if len(told) else [
-                *out[-1:], f"Of our {len(here)} that stand beside the document's, {_kept(here, '')}; {_near(here)}."]
+            said.append(f"Of {len(here)} here that stand beside them, {_kept(here, '')}; {_near(here)}.")
+        out.append(" ".join(said))
     if (table["compared_with"] == "none").all() and len(table):
         out.append("No data set of this run stands beside the published ones, so nothing is compared.")
     return paragraphs([*out, *_other_k(printed.lasthop)])

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from lib import gating_files
 from lib.gating_features import NAMES, SCHEMA
 from lib.gating_inputs import QuestionSet, question_sets
 from lib.gating_lists import CANDIDATES, USAGE
@@ -39,11 +40,8 @@ def of_files(pattern: str, root: Path = ROOT) -> list[Recorded]:
 
     Raises ValueError for a pattern that is none, a data set that two pairs hold, and what ``read`` refuses.
     """
-    if not isinstance(pattern, str) or Path(pattern).is_absolute() or ".." in Path(pattern).parts:
-        raise ValueError(f"files must be a pattern of file names below the repository, such as data/results/gating/*-questions.csv.gz, got {pattern!r}")
-    paths = [path for path in sorted(root.glob(pattern)) if path.name.endswith(ENDS["questions"])] if pattern.strip() else []
     found = {}
-    for path in paths:
+    for path in gating_files.found(pattern, ENDS["questions"], root):
         made = read(path)
         if other := found.get(made.data.dataset):
             raise ValueError(f"{path.name} in {path.parent.name} holds the data set {made.data.dataset!r}, and so does {other[0].name} in "

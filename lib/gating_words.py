@@ -128,8 +128,8 @@ def always_words(always: pd.DataFrame) -> str:
     """Whether always reranking finds more than H at every K, a point a data set (gating_always)."""
     out = []
     for dataset, part in always.groupby("dataset", sort=False) if len(always) else ():
-        said = [f"at K {r['k']} {_than_h(r)} ({change(r)})" for _, r in part.sort_values("k").iterrows()]
-        out.append(f"On {named(dataset)} ({part['n'].iloc[0]:,} questions) always reranking against H is {'; '.join(said)}.")
+        said = [f"K {r['k']} {_than_h(r)} ({change(r)})" for _, r in part.sort_values("k").iterrows()]
+        out.append(f"Always reranking against H on {named(dataset)} ({part['n'].iloc[0]:,} questions): {', '.join(said)}.")
     return paragraphs(out) or NO_GATE
 
 
@@ -167,8 +167,8 @@ def _rule(rows: pd.DataFrame) -> str:
     harmed, kept = int((rows["harmful"] > 0).sum()), f"{len(sure)} surely ({places(sure)})" if len(sure) else "none surely"
     span = f" ({percent(rows['skip'].min())} to {percent(rows['skip'].max())})" if len(rows) > 1 else ""
     rule = RULE_WORDS[rows["rule"].iloc[0]]
-    return (f"{rule[0].upper()}{rule[1:]} skips {percent(rows['skip'].mean())} of the calls{span}. {_of(inside, len(rows))[0].upper()}"
-            f"{_of(inside, len(rows))[1:]} at most 1{GAP}pp as measured, {kept}. Skips did harm in {none(harmed)} of {many(len(rows))}: "
+    return (f"{rule[0].upper()}{rule[1:]} skips {percent(rows['skip'].mean())} of the calls{span}. As measured {none(inside)} of {many(len(rows))} "
+            f"{'loses' if inside == 1 else 'lose'} at most 1{GAP}pp, {kept}. Skips did harm in {none(harmed)} of {many(len(rows))}: "
             f"{int(rows['harmful'].sum())} harmful, {int(rows['beneficial'].sum())} beneficial.")
 
 

@@ -45,7 +45,7 @@ def replayed_words(replayed: pd.DataFrame, k: int = 5) -> str:
     for _, r in rows[rows["rule"].isin(rules)].sort_values(["dataset", "rule"]).iterrows():
         start = f"{named(r['dataset'])} (K {r['k']}) under {RULE_WORDS.get(r['rule'], r['rule'])}"
         if not r["covered"]:
-            out.append(f"On {start} nobody has read what is handed on, for none of {r['n']:,} questions: no answer can be replayed.")
+            out.append(f"On {start} what is handed on was read for none of {r['n']:,} questions: no answer can be replayed.")
             continue
         what = "the gate changes no answer's F1" if r["delta"] == r["ci_low"] == r["ci_high"] == 0 else ANSWERS[verdict(r["ci_low"], r["ci_high"])]
         part = "" if r["covered"] == r["n"] else f"; of the other {r['n'] - r['covered']:,} nothing is known"
@@ -57,21 +57,30 @@ def replayed_words(replayed: pd.DataFrame, k: int = 5) -> str:
 def pools_words(pools: pd.DataFrame, k: int = 5) -> str:
     """Does a larger pool help the reranker, and does a language model order it better? A point a data set and group of questions (gating_pools).
 
-    A pool whose delta is missing is what the rows after it on as many questions are compared with.
+    A pool without a delta is what the others on as many questions are compared with.
     """
     out = []
     for dataset, part in near(pools, k).groupby("dataset", sort=False) if len(pools) else ():
-        groups = [rows for _, rows in part.groupby(part["delta"].isna().cumsum(), sort=False)]
-        for rows in groups:
+        for _, rows in sorted(part.groupby("n"), reverse=True):
             base, more = rows[rows["delta"].isna()], rows[rows["delta"].notna()]
             if base.empty or more.empty:
                 continue
             b = base.iloc[0]
-            said = [f"{r['pool']} {change(r)} ({WORTH[decided(r)]})" for _, r in more.iterrows()]
+            said = [f"{_orderer(r['pool'])} {change(r)} ({WORTH[decided(r)]})" for _, r in more.iterrows()]
             proof = "" if any(decided(r) != "undecided" for _, r in more.iterrows()) else " To see no difference is no proof that there is none."
             out.append(f"On {named(dataset)} ({b['n']:,} questions, K {b['k']}) the reranker finds {percent(b['coverage'])} in the pool "
                        f"{b['pool'].partition(', ')[0]}; against that, {'; '.join(said)}.{proof}")
     return paragraphs(out) or EMPTY.format("no larger pool was reranked")
+
+
+def _orderer(pool: str) -> str:
+    """A pool by name; of one that another model orders the model.
+
+    >>> _orderer("all five"), _orderer("H + V, some-model yes/no")
+    ('all five', '`some-model yes/no` in its place')
+    """
+    _, _, model = pool.partition(", ")
+    return f"`{model}` in its place" if model else pool
 
 
 def conformal_words(conformal: pd.DataFrame, thresholds: pd.DataFrame | None = None) -> str:
@@ -83,8 +92,8 @@ def conformal_words(conformal: pd.DataFrame, thresholds: pd.DataFrame | None = N
         return EMPTY.format("no gate was asked for a promise")
     out = []
     for method, rows in conformal.groupby("gate", sort=False):
-        said = [f"{_granted(part)} for {rule.removeprefix('budget ')}{GAP}pp" for rule, part in rows.groupby("rule")]
-        out.append(f"The {method} gates skip {'; '.join(said)}.")
+        said = [f"{rule.removeprefix('budget ')}{GAP}pp {_granted(part)}" for rule, part in rows.groupby("rule")]
+        out.append(f"What {method} gates skip, by budget: {'; '.join(said)}.")
     needed = [f"{' / '.join(str(questions_needed(points, m)) for m in METHODS[1:])} for {points:g}{GAP}pp" for points in _budgets(conformal)]
     size = ""
     if thresholds is not None and len(thresholds):
@@ -102,7 +111,7 @@ def _granted(rows: pd.DataFrame) -> str:
     if not (rows["skip"] > 0).any():
         return "nothing"
     harm = 100 * rows["harmful"] / rows["n"]
-    return f"{percent(rows['skip'].mean())} (something in {int((rows['skip'] > 0).sum())} of {many(len(rows))}; harm that came {harm.mean():.2f}{GAP}pp)"
+    return f"{percent(rows['skip'].mean())} (in {int((rows['skip'] > 0).sum())} of {many(len(rows))}; {harm.mean():.2f}{GAP}pp of harm came)"
 
 
 def cost_words(cost: pd.DataFrame, k: int = 5) -> str:
@@ -151,7 +160,7 @@ def optimism_words(optimism: pd.DataFrame) -> str:
         told = [f"{change(got.loc[('optimism', n, grid)], 'estimate', digits=2)} ({kind[grid]}, {n:,} questions)"
                 for n, grid in dict.fromkeys(((few, most), (many, most), (few, one)))]
         passes = got.loc[("held_out_passes", many, one), "estimate"], got.loc[("bound_passes", many, one), "estimate"]
-        out.append(f"Simulated, {RULE_WORDS.get(rule, rule)}: promise minus truth is {listed(told)}. "
+        out.append(f"Simulated, {RULE_WORDS.get(rule, rule)}: the truth is worse than the promise by {listed(told)}. "
                    f"{'A gate without any search' if one == 1 else f'The best of {one}'} on {many:,} questions then keeps its rule on as many held-out "
                    f"ones in {percent(passes[0])} of {int(part['runs'].max())} runs, and surely, by the bound, in {percent(passes[1])}.")
     return paragraphs(out) or EMPTY.format("no gate was simulated")

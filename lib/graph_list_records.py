@@ -14,9 +14,10 @@ import sys
 import zlib
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
-from lib import graph_list, graph_list_table, retrieval
+from lib import gating_files, graph_list, graph_list_table, retrieval
 from lib.gating_records import corpus_tables, file_names, world_tables
 from lib.records import DataError
 from lib.store import StoreError
@@ -27,6 +28,8 @@ from lib.whole import check_whole
 
 END = "-lists.csv.gz"
 COLUMNS = graph_list_table.COLUMNS[1:]
+KEY, HALVES = ["dataset", "half", "n_hops", "ranker", "minus", "measure"], ("all", "0", "1")
+NUMBERS = ["n_hops", "estimate", "ci_low", "ci_high", "p_value", "p_holm", "wins", "losses", "n", "undefined"]
 MEND = "write it anew with `python -m lib.graph_list_records`"
 RESAMPLES = 10_000
 
@@ -52,13 +55,18 @@ def write(rows: pd.DataFrame, dataset: str, folder: Path) -> Path:
 def of_files(pattern: str, tier: str, root: Path = ROOT) -> pd.DataFrame:
     """The rows of every file that the pattern finds below ``root``, as ``graph_list_table.compared`` gives them; none is no error.
 
-    Raises ValueError for a pattern that is none, and for a file that is cut short or tells what cannot be.
+    Raises ValueError for a pattern that is none, for a file that is cut short or tells what cannot be, and for a data set that two files hold.
     """
-    if not isinstance(pattern, str) or Path(pattern).is_absolute() or ".." in Path(pattern).parts:
-        raise ValueError(f"files must be a pattern of file names below the repository, such as data/results/gating/*{END}, got {pattern!r}")
-    parts = [_read(path) for path in sorted(root.glob(pattern)) if path.name.endswith(END)] if pattern else []
-    rows = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=COLUMNS)
-    return rows.assign(tier=tier)[graph_list_table.COLUMNS]
+    parts: dict[str, tuple[Path, pd.DataFrame]] = {}
+    for path in gating_files.found(pattern, END, root):
+        rows = _read(path)
+        for dataset in rows["dataset"].unique():
+            if other := parts.get(dataset):
+                raise ValueError(f"{path.name} in {path.parent.name} holds the data set {dataset!r}, and so does {other[0].name} in {other[0].parent.name}; "
+                                 "keep one of them, or narrow the pattern")
+            parts[dataset] = path, rows[rows["dataset"] == dataset]
+    joined = pd.concat([rows for _, rows in parts.values()], ignore_index=True) if parts else pd.DataFrame(columns=COLUMNS)
+    return joined.assign(tier=tier)[graph_list_table.COLUMNS]
 
 
 def _read(path: Path) -> pd.DataFrame:
@@ -68,10 +76,22 @@ def _read(path: Path) -> pd.DataFrame:
         raise ValueError(f"{path.name} cannot be read, it may be cut short ({error}); {MEND}") from error
     if list(rows) != COLUMNS:
         raise ValueError(f"{path.name}: columns {list(rows)[:12]}, expected {COLUMNS}; {MEND}")
-    key, numbers = ["dataset", "half", "n_hops", "ranker", "minus", "measure"], ["estimate", "ci_low", "ci_high", "p_value", "p_holm"]
-    if rows.duplicated(key).any() or rows[[*key, "n"]].isna().any(axis=None) or not all(pd.api.types.is_numeric_dtype(rows[c]) for c in (*numbers, "n", "n_hops")):
-        raise ValueError(f"{path.name}: a row stands twice, lacks its key, or holds no number; {MEND}")
-    return rows.astype({"wins": "Int64", "losses": "Int64"})
+    if rows.empty:
+        raise ValueError(f"{path.name} holds no row; {MEND}")
+    if (wrong := _wrong(rows)).any():
+        raise ValueError(f"{path.name}, row {int(wrong.argmax()) + 1}: {rows[wrong].iloc[0].to_dict()} cannot be: it stands twice, lacks its key, or holds what is "
+                         f"no number of its kind; {MEND}")
+    return rows.astype({"n_hops": int, "n": int, "undefined": int, "wins": "Int64", "losses": "Int64"})
+
+
+def _wrong(rows: pd.DataFrame) -> np.ndarray:
+    """Which rows (n,) cannot be."""
+    number = rows[NUMBERS].apply(pd.to_numeric, errors="coerce").astype(float)
+    wrong = rows.duplicated(KEY) | rows[KEY].isna().any(axis=1) | (rows[NUMBERS].notna() & ~np.isfinite(number)).any(axis=1)
+    counts = number[["n_hops", "n", "undefined", "wins", "losses"]]
+    wrong |= ((counts < 0) | (counts % 1 != 0) & counts.notna()).any(axis=1) | counts[["n_hops", "n", "undefined"]].isna().any(axis=1)
+    wrong |= ~rows["half"].isin(HALVES) | ~rows["measure"].isin(graph_list_table.MEASURES) | (number["ci_low"] > number["ci_high"])
+    return (wrong | ((number[["p_value", "p_holm"]] < 0) | (number[["p_value", "p_holm"]] > 1)).any(axis=1)).to_numpy(bool)
 
 
 def main(arguments: list[str]) -> int:

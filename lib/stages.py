@@ -18,7 +18,7 @@ from lib.tables import ROOT
 STAGES = {
     "01_retrieve": (["${item.input}", "data/sample/recorded", "data/results/models", "data/results/gating", "lib/prompts"], [],
                     ["questions", "gold", "documents", "pools", "rankings", "retrieval", "reranked", "rerank_costs", "reranked_left_out",
-                     "gate_candidates", "gate_usage", "gate_pools", "graph_lists", "graph_ablations"], ["retrieval", "graph_lists"]),
+                     "gate_candidates", "gate_usage", "gate_pools", "graph_lists", "graph_hops", "graph_ablations"], ["retrieval", "graph_lists"]),
     "02_pack": (["data/published", "data/sample/recorded", "data/results/models"], ["questions", "gold", "documents", "pools", "rankings"],
                 ["snippets", "packs", "contexts", "survival", "holders", "ace_spans", "ace_sources", "compression", "objective_ablations",
                  "optimality", "packer_contest", "settings", "packing", "choices"],

@@ -23,19 +23,29 @@ CHANGES = {"relation 0.0": "relation edges off", "topic False": "topics off", "s
 
 
 def lists_answer(table: pd.DataFrame) -> str:
-    """By how many points the graph list differs from the dense one on each data set, whether half 1 confirms it, where it does not help, and what gains more.
+    """By how many points the graph list differs from the dense one, whether half 1 confirms it, where it does not help, and what gains more.
 
-    ``table``: graph_lists. Undecided: the interval holds 0. Numbers of hops with fewer than FEWEST questions are passed over.
+    A Markdown point a data set, where there are several. ``table``: graph_lists. Undecided: the interval holds 0. Numbers of hops with fewer than FEWEST
+    questions are passed over.
     """
     rows = tables.six_digits(table[table["minus"] == V]).dropna(subset=["estimate", "ci_low", "ci_high"])
     main = "all" if (rows["half"] == "all").any() else rows["half"].min()
-    mine, here = rows[rows["ranker"] == H], rows[(rows["half"] == main) & rows["measure"].isin([*FIRST_FIVE, FIRST_PLACE])]
-    whole = here[here["n_hops"] == ALL_HOPS]
-    told = [f"on {named(d)} {listed([_found(r, mine) for r in part.itertuples()])}" for d, part in _sorted(whole[whole["ranker"] == H]).groupby("dataset")]
+    here = rows[(rows["half"] == main) & rows["measure"].isin([*FIRST_FIVE, FIRST_PLACE])]
+    told = [_told(d, part, rows[(rows["ranker"] == H) & (rows["dataset"] == d)]) for d, part in here.groupby("dataset")]
+    told = [t for t in told if t]
     if not told:
         return "No question has gold passages in both the graph list and the dense list: what the walk finds cannot be scored."
-    said = [f"The graph list minus the dense list, question by question: {'; '.join(told)}.",
-            _sentence("No clear gain", _limits(here[here["ranker"] == H])), _sentence("Lists with a larger mean gain over the dense list", _ahead(whole))]
+    return told[0] if len(told) == 1 else "\n".join(f"- {t}" for t in told)
+
+
+def _told(dataset: str, rows: pd.DataFrame, mine: pd.DataFrame) -> str:
+    """One data set: both measures of the first five, then what shows no clear gain, then the lists that gain more; empty without a graph list."""
+    whole = rows[rows["n_hops"] == ALL_HOPS]
+    found = [_found(r, mine) for r in _sorted(whole[whole["ranker"] == H]).itertuples()]
+    if not found:
+        return ""
+    said = [f"On {named(dataset)} the graph list finds, against the dense list, {listed(found)}.",
+            _sentence("No clear gain: ", _limits(rows[rows["ranker"] == H])), _sentence("Larger gains on average: ", _ahead(whole))]
     return " ".join(filter(None, said))
 
 
@@ -46,7 +56,7 @@ def _sorted(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _sentence(head: str, parts: list[str]) -> str:
-    return f"{head}: {'; '.join(parts)}." if parts else ""
+    return f"{head}{'; '.join(parts)}." if parts else ""
 
 
 def _found(row, mine: pd.DataFrame) -> str:
@@ -78,29 +88,23 @@ def _borne(half: pd.DataFrame, said: str) -> list[str]:
 
 
 def _limits(rows: pd.DataFrame) -> list[str]:
-    """The last hop in first place, and the numbers of hops, without a clear gain; an interval where the loss is clear."""
-    place = rows[(rows["measure"] == FIRST_PLACE) & (rows["n_hops"] == ALL_HOPS)].sort_values("dataset")
+    """The last hop in first place, and the numbers of hops, without a clear gain."""
+    place = rows[(rows["measure"] == FIRST_PLACE) & (rows["n_hops"] == ALL_HOPS)]
     hops = _sorted(rows[(rows["n_hops"] != ALL_HOPS) & (rows["n"] >= FEWEST)])
-    parts = [("the last hop in first place", place), *((f"{h} {'hop' if h == 1 else 'hops'}", part) for h, part in hops.groupby("n_hops"))]
-    return _each([(head, part[part["ci_low"] <= 0]) for head, part in parts], rows["dataset"].nunique() > 1)
+    parts = [("last hop in first place", place), *((f"{h} {'hop' if h == 1 else 'hops'}", part) for h, part in hops.groupby("n_hops"))]
+    return _each([(head, part[part["ci_low"] <= 0]) for head, part in parts])
 
 
 def _ahead(whole: pd.DataFrame) -> list[str]:
     """Other lists whose mean gain over the dense list is larger than the graph list's; no test of the two."""
     whole = _sorted(whole)
-    mine = whole[whole["ranker"] == H].set_index(["dataset", "measure"])["estimate"].rename("mine")
-    more = whole.join(mine, on=["dataset", "measure"]).query("estimate > mine")
-    return _each(list(more.groupby("ranker")), whole["dataset"].nunique() > 1)
+    mine = whole[whole["ranker"] == H].set_index("measure")["estimate"].rename("mine")
+    return _each(list(whole.join(mine, on="measure").query("estimate > mine").groupby("ranker")))
 
 
-def _each(parts: list[tuple[str, pd.DataFrame]], several: bool) -> list[str]:
-    """Each part's head with its rows, measure by measure, in brackets; data sets by name where there are several."""
-    out = []
-    for head, rows in parts:
-        told = [f"{SHORT.get(m, '')} {', '.join(f'{named(r.dataset)} {_loss(r)}' if several else _loss(r) for r in here.itertuples())}".strip()
-                for m, here in rows.groupby("measure", sort=False)]
-        out += [f"{head} ({'; '.join(told)})"] if told else []
-    return out
+def _each(parts: list[tuple[str, pd.DataFrame]]) -> list[str]:
+    """Each part's head with its rows, measure by measure, in brackets."""
+    return [f"{head} ({', '.join(f'{SHORT.get(r.measure, str())} {_loss(r)}'.strip() for r in rows.itertuples())})" for head, rows in parts if len(rows)]
 
 
 def _loss(row) -> str:
@@ -117,7 +121,7 @@ def ablation_words(ablations: pd.DataFrame) -> str:
     said = [s for s in said if s]
     if not said:
         return "No choice of the graph list was changed on questions with gold passages: what its choices do stays open."
-    return f"{' '.join(said)} Measured by the mean of recall@5 and last hop in the first 5, without intervals."
+    return f"{' '.join(said)} Measured by the mean of recall@5 and last hop in the first 5; no intervals, so look for halves that agree."
 
 
 def _changed(dataset: str, rows: pd.DataFrame) -> str:
@@ -156,9 +160,9 @@ def change(choice: str) -> str:
     """A change in words, beside what was chosen.
 
     >>> change("relation 0.0"), change("damping 0.5")
-    ('relation edges off', 'damping 0.5 in place of 0.85')
+    ('relation edges off', '`damping` 0.5 in place of 0.85')
     """
     if choice in CHANGES:
         return CHANGES[choice]
     name, _, value = choice.partition(" ")
-    return f"{name.replace('_', ' ')} {value} in place of {CHOSEN._asdict()[name]}" if name in CHOSEN._fields and "," not in choice else choice
+    return f"`{name}` {value} in place of {CHOSEN._asdict()[name]}" if name in CHOSEN._fields and "," not in choice else choice
