@@ -12,7 +12,8 @@ from lib.wording import named
 
 KEPT, SURE, BROKEN, PROMISE = "#2A9D8F", "#0B3C6F", "#CF5A12", "#82888F"
 VERDICTS = {"surely within 1 pp": (SURE, "circle"), "within 1 pp, not surely": (KEPT, "square"), "loses more than 1 pp": (BROKEN, "triangle-down")}
-ROW, WIDTH, SKIPS, PANEL, LARGE = 24, 200, 240, 164, 230  # pixels: a row; the panels of skips and of delta; one of three panels, of one, two or four
+ROW, SKIPPED, CHANGED = 24, 150, 215  # pixels: a row, the panels of skips and of delta
+PANEL, LARGE = 164, 240  # of reliability: three or more a row, fewer
 NEEDED = ("dataset", "k", "rule", "skip", "skip_low", "skip_high", "inner_skip", "delta", "ci_low", "ci_high", "bound", "within", "surely_within", "harmful",
           "beneficial", "n")
 
@@ -37,7 +38,7 @@ def held_out(cells: pd.DataFrame, rule: str, tier: str | None = None) -> alt.HCo
                        legend=alt.Legend(title=None, orient="bottom", symbolType="circle", labelLimit=260, columnPadding=30))
     shape = alt.Shape("verdict:N", scale=alt.Scale(domain=names, range=[s for _, s in VERDICTS.values()]))
     skipped, changed = "questions skipped", "delta against always reranking, pp"
-    share = alt.X("skip:Q", title=skipped, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".0%", tickCount=5, domain=False))
+    share = alt.X("skip:Q", title=skipped, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".0%", tickCount=3, domain=False))
     left = alt.layer(alt.Chart(df).mark_rule(strokeWidth=1.6).encode(x=alt.X("skip_low:Q", title=skipped), x2="skip_high:Q", y=y, color=colour),
                      alt.Chart(df).mark_tick(color=PROMISE, thickness=2.4, size=15).encode(x=alt.X("inner_skip:Q", title=skipped), y=y),
                      alt.Chart(df).mark_point(filled=True, size=62, opacity=1).encode(x=share, y=y, color=colour, shape=shape))
@@ -50,20 +51,21 @@ def held_out(cells: pd.DataFrame, rule: str, tier: str | None = None) -> alt.HCo
                       alt.Chart(df).mark_rule(strokeWidth=1.6).encode(x=alt.X("ci_low:Q", title=changed), x2="ci_high:Q", y=bare, color=colour),
                       alt.Chart(df).mark_tick(color=INK, thickness=2, size=9).encode(x=alt.X("bound:Q", title=changed), y=bare),
                       alt.Chart(df).mark_point(filled=True, size=62, opacity=1).encode(x=delta, y=bare, color=colour, shape=shape),
-                      alt.Chart(df).mark_text(align="left", fontSize=11, color=MUTED).encode(x=alt.value(SKIPS + 14), y=bare, text="counts:N"),
+                      alt.Chart(df).mark_text(align="left", fontSize=11, color=MUTED).encode(x=alt.value(CHANGED + 14), y=bare, text="counts:N"),
                       alt.Chart(pd.DataFrame([{"head": "harmful / beneficial"}])).mark_text(align="left", fontSize=11, color=MUTED).encode(
-                          x=alt.value(SKIPS + 14), y=alt.value(-10), text="head:N"))
-    notes = [f"Rule: {rule} · rows: data set and K · {words.counted(df['n'])} a cell · numbers: harmful / beneficial skips",
-             f"Grey tick: what the inner folds promised · black tick: one-sided 95{words.GAP}% bound on delta",
+                          x=alt.value(CHANGED + 14), y=alt.value(-10), text="head:N"))
+    notes = [f"Rule: {rule} · a row a data set and K (cell) · {words.counted(df['n'])}",
+             f"Grey tick: skips promised by the inner folds · black tick: 95{words.GAP}% bound on delta",
              f"Lines: 95{words.GAP}% intervals over questions · dashes: the 1 pp rule · {words.tier_of(df, tier)}"]
-    parts = [p.properties(width=w, height=height) for p, w in ((left, WIDTH - 20), (right, WIDTH + 30))]
+    parts = [p.properties(width=w, height=height) for p, w in ((left, SKIPPED), (right, CHANGED))]
     return alt.hconcat(*parts, spacing=16).properties(title=words.headed(finding(df), *notes, width=720)).configure_view(stroke=None)
 
 
 def finding(df: pd.DataFrame) -> str:
     """Skips and cost on average, and how many cells keep the 1 pp rule, by the bare delta and surely."""
     within, surely, harmed = int(df["within"].sum()), int(df["surely_within"].sum()), int((df["harmful"] > 0).sum())
-    said = f"The gate skips {words.percent(df['skip'].mean())} at {words.signed(df['delta'].mean(), 1)} pp: {within} of {len(df)} cells lose at most 1 pp"
+    said = (f"On average the gate skips {words.percent(df['skip'].mean())} at {words.signed(df['delta'].mean(), 1)} pp: "
+            f"{within} of {len(df)} cells lose at most 1 pp")
     sure = "none of them surely" if within and not surely else f"{surely} surely" if within else "and so none surely"
     return f"{said}, {sure}; skips do harm in {harmed}"
 
@@ -79,28 +81,31 @@ def reliable(bins: pd.DataFrame, rule: str, form: str = "calibrated", tier: str 
         raise NothingToDraw(f"reliable: no bin of rule {rule} has an interval")
     df = ready(df, "reliable", "dataset", "p_harm", "harm", "ci_low", "ci_high", "count", "questions")
     df["kept"] = [["the interval holds the promise", "it does not"][int(not (a <= p <= b))] for a, p, b in zip(df["ci_low"], df["p_harm"], df["ci_high"])]
-    few, reach = len(every) - len(df), min(1.0, 1.12 * max(df["p_harm"].max(), df["ci_high"].max()))
-    panels = [_panel(part, name, reach, PANEL if df["dataset"].nunique() > 1 else PANEL * 3 // 2) for name, part in df.groupby("dataset")]
+    few, sets = len(every) - len(df), df["dataset"].nunique()
+    columns = 2 if sets in (2, 4) else 3
+    panels = [_panel(part, named(name), LARGE if sets in (1, 2, 4) else PANEL) for name, part in df.groupby("dataset")]
     off, biggest = df[df["kept"] == "it does not"], df.loc[df["count"].idxmax()]
-    title = (f"{len(df) - len(off)} of {len(df)} bins keep their promise of harm within their interval; "
+    title = (f"In {len(df) - len(off)} of {len(df)} bins the interval holds the promise of harm; "
              f"the fullest promises {words.percent(biggest['p_harm'])} and brings {words.percent(biggest['harm'])}")
     notes = [f"Rule: {rule} · p_harm {form} · held-out questions, K pooled, ten equal bins",
-             "Numbers: how many (question, K) are in the bin" + (f" · not drawn: {few} bin{'s' * (few > 1)} of fewer than {FEW} questions" if few else ""),
-             f"Lines: 95{words.GAP}% intervals over questions · dashes: promise equals truth · {words.tier_of(df, tier)}"]
-    return alt.concat(*panels, columns=3, spacing=24).properties(title=words.headed(title, *notes, width=720)).configure_view(stroke=None)
+             f"Numbers: pairs of question and K in the bin · lines: 95{words.GAP}% intervals",
+             f"Dashes: promise equals truth{' · scales differ' if sets > 1 else ''} · {words.tier_of(df, tier)}",
+             f"Not drawn: {few} bin{'s' * (few > 1)} of fewer than {FEW} questions" if few else ""]
+    return alt.concat(*panels, columns=columns, spacing=24).properties(title=words.headed(title, *notes, width=720)).configure_view(stroke=None)
 
 
-def _panel(df: pd.DataFrame, name: str, reach: float, size: int) -> alt.LayerChart:
-    axis = alt.Axis(tickCount=5, format=".0%")
+def _panel(df: pd.DataFrame, name: str, size: int) -> alt.LayerChart:
+    reach = min(1.0, 1.12 * max(df["p_harm"].max(), df["ci_high"].max()))
+    axis = alt.Axis(tickCount=5, format=".0%" if reach > 0.05 else ".1%")
     x = alt.X("p_harm:Q", title="promised", scale=alt.Scale(domain=[0, reach], nice=False), axis=axis)
     y = alt.Y("harm:Q", title="came true", scale=alt.Scale(domain=[0, 1.06 * reach], nice=False), axis=axis)
     kinds = ["the interval holds the promise", "it does not"]
-    colour = alt.Color("kept:N", scale=alt.Scale(domain=kinds, range=[SURE, BROKEN]), legend=alt.Legend(title=None, orient="bottom"))
+    colour = alt.Color("kept:N", scale=alt.Scale(domain=kinds, range=[SURE, BROKEN]), legend=alt.Legend(title=None, orient="bottom", columnPadding=40, labelLimit=260))
     shape = alt.Shape("kept:N", scale=alt.Scale(domain=kinds, range=["circle", "triangle-down"]))
     line = alt.Chart(pd.DataFrame({"p_harm": [0, reach], "harm": [0, reach]})).mark_line(color=MUTED, strokeDash=[4, 3], strokeWidth=1).encode(x=x, y=y)
     base = alt.Chart(df)
     top = df.assign(top=df["ci_high"].clip(upper=reach))
     return alt.layer(line, base.mark_rule(strokeWidth=1.6).encode(x=x, y=alt.Y("ci_low:Q", title="came true"), y2="ci_high:Q", color=colour),
                      base.mark_point(filled=True, opacity=1, size=55, stroke=PAPER, strokeWidth=0.6).encode(x=x, y=y, color=colour, shape=shape),
-                     alt.Chart(top).mark_text(dy=-8, fontSize=9.5, color=MUTED).encode(x=x, y=alt.Y("top:Q", title="came true"), text="count:Q")
+                     alt.Chart(top).mark_text(dy=-8, fontSize=9.5, color=MUTED).encode(x=x, y=alt.Y("top:Q", title="came true"), text=alt.Text("count:Q", format=","))
                      ).properties(width=size, height=size, title=alt.TitleParams(name, fontSize=12.5, offset=6, frame="group"))

@@ -9,6 +9,7 @@ from lib.charts import INK, MUTED, PAPER, NothingToDraw, ready
 from lib.gating_cells import POINT
 from lib.gating_curves import ORACLE, RANDOM
 from lib.gating_rivals_table import LEARNED
+from lib.wording import named
 
 # colour, dash, shape, width: the learned gate in front, one-number gates thin behind
 LOOKS = {LEARNED: ("#0B3C6F", [1, 0], "circle", 2.8), "six features": ("#CF5A12", [9, 3], "square", 2.0), "score gap": ("#2A9D8F", [2, 2], "triangle-up", 1.6),
@@ -17,7 +18,7 @@ LOOKS = {LEARNED: ("#0B3C6F", [1, 0], "circle", 2.8), "six features": ("#CF5A12"
 SPARE = ("#82888F", [4, 2], "triangle-left", 1.4)
 LABEL = {RANDOM: "at random", ORACLE: "oracle"}
 TITLE = "delta against always reranking, pp"
-HEIGHT, WIDE, NARROW = 250, 610, 182
+HEIGHT, WIDE, HALF, NARROW = 250, 610, 285, 182  # pixels; wide: one data set, half: two or four
 
 
 def curves(table: pd.DataFrame, places: pd.DataFrame, tier: str | None = None) -> alt.ConcatChart:
@@ -33,13 +34,13 @@ def curves(table: pd.DataFrame, places: pd.DataFrame, tier: str | None = None) -
     points = places[(places["k"] == k) & (places["rule"] == rule) & places["gate"].isin(df["gate"])].dropna(subset=["ci_low", "skip_low"])
     names = [g for g in LOOKS if g in set(df["gate"])] + sorted(set(df["gate"]) - set(LOOKS) - {RANDOM, ORACLE})
     sets = sorted(df["dataset"].unique())
-    width = WIDE if len(sets) == 1 else NARROW
+    columns, width = {1: (1, WIDE), 2: (2, HALF), 4: (2, HALF)}.get(len(sets), (3, NARROW))
     parts = [(df[df["dataset"] == d], points[points["dataset"] == d]) for d in sets]
-    panels = [_panel(*part, d, names, _span(*part), width, i % 3 == 0) for i, (part, d) in enumerate(zip(parts, sets))]
-    notes = [f"K = {k} · rule: {rule} · mark: the place that the gate's own folds chose · {words.counted(df['n'])}",
-             f"Bars, learned gate's band: 95{words.GAP}% intervals over questions · off its mark a curve is hindsight",
-             f"Each falls back as its folds chose · thin dashes: the 1 pp rule{' · scales differ' if len(sets) > 1 else ''} · {words.tier_of(df, tier)}"]
-    return alt.concat(*panels, columns=3, spacing=22).properties(title=words.headed(finding(points), *notes, width=720)).configure_view(stroke=None)
+    panels = [_panel(*part, named(d), names, _span(*part), width, i % columns == 0) for i, (part, d) in enumerate(zip(parts, sets))]
+    notes = [f"K = {k} · rule: {rule} · mark: what the gate's own folds chose · {words.counted(df['n'])}",
+             f"Bars and the learned gate's band: 95{words.GAP}% intervals over questions · thin dashes: the 1 pp rule",
+             f"At random and oracle: with the learned gate's fallbacks{' · scales differ' if len(sets) > 1 else ''} · {words.tier_of(df, tier)}"]
+    return alt.concat(*panels, columns=columns, spacing=22).properties(title=words.headed(finding(points), *notes, width=720)).configure_view(stroke=None)
 
 
 def _span(df: pd.DataFrame, points: pd.DataFrame) -> list[float]:
@@ -70,7 +71,7 @@ def _panel(df: pd.DataFrame, points: pd.DataFrame, name: str, gates: list[str], 
     scale = alt.Scale(domain=span, nice=False)
     title = TITLE if first else None  # on every layer: one that lacks it would take it from the others
     y = alt.Y("delta:Q", title=title, scale=scale, axis=alt.Axis(tickCount=6))
-    legend = {"orient": "bottom", "title": None, "columns": 6, "symbolSize": 70, "labelLimit": 160}
+    legend = {"orient": "bottom", "title": None, "columns": 6, "symbolSize": 70, "labelLimit": 160, "columnPadding": 24}
     colour = alt.Color("gate:N", scale=alt.Scale(domain=gates, range=[c for c, *_ in looks]), legend=alt.Legend(**legend))
     shape = alt.Shape("gate:N", scale=alt.Scale(domain=gates, range=[s for _, _, s, _ in looks]), legend=alt.Legend(**legend))
     learned = df[df["gate"] == LEARNED]

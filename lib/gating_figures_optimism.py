@@ -9,7 +9,7 @@ from lib.charts import INK, MUTED, NothingToDraw, ready
 
 WIDTH, HEIGHT = 270, 190
 LOOKS = (("#A44A8F", "diamond", [2, 2]), ("#CF5A12", "square", [7, 3]), ("#0B3C6F", "circle", [1, 0]), ("#2A9D8F", "triangle-up", [4, 2]))
-PANELS = {"optimism": "promise less truth, pp", "held_out_passes": "runs that pass on held-out questions"}
+PANELS = {"optimism": "how much worse than promised, pp", "held_out_passes": "runs that keep the rule on held-out questions"}
 
 
 def optimism(table: pd.DataFrame, rule: str = "coverage") -> alt.ConcatChart:
@@ -23,7 +23,7 @@ def optimism(table: pd.DataFrame, rule: str = "coverage") -> alt.ConcatChart:
     df = ready(df, "optimism", "n", "grid", "quantity", "estimate", "ci_low", "ci_high", "runs")
     parts = [_panel(df[df["quantity"] == quantity], quantity) for quantity in PANELS]
     notes = [f"Simulation with known chances of harm · rule: {rule} · n: training questions, and as many held out",
-             f"Lines: 95{words.GAP}% intervals over n = {int(df['runs'].max())} runs"]
+             f"Lines: 95{words.GAP}% intervals over n = {int(df['runs'].max())} runs · dashes: every second run"]
     return alt.hconcat(*parts, spacing=40).properties(title=words.headed(finding(df), *notes, width=720)).configure_view(stroke=None)
 
 
@@ -34,7 +34,7 @@ def finding(df: pd.DataFrame) -> str:
     wide, narrow = got["optimism", n, most], got["optimism", n, one]
     moved = "more than it keeps" if wide > 0 else "no more than it keeps"
     return (f"On {n} questions the best of {most} candidates promises {abs(wide):.1f} pp {moved}, one alone {words.signed(narrow, 1)}; "
-            f"even that one passes in {words.percent(got['held_out_passes', n, one])} of runs")
+            f"even that one keeps the rule in {words.percent(got['held_out_passes', n, one])} of runs")
 
 
 def _panel(df: pd.DataFrame, quantity: str) -> alt.LayerChart:
@@ -42,7 +42,7 @@ def _panel(df: pd.DataFrame, quantity: str) -> alt.LayerChart:
     places = alt.Scale(paddingInner=0.75, paddingOuter=0.45)
     x = alt.X("grid:O", sort=sizes, title="candidates to choose from", scale=places, axis=alt.Axis(labelAngle=0, grid=False))
     span = alt.Scale(domain=[0, 1.05], nice=False) if passes else alt.Scale(domain=[min(0, df["ci_low"].min()), df["ci_high"].max() * 1.05], nice=False)
-    y = alt.Y("estimate:Q", title=None, scale=span, axis=alt.Axis(format=".0%" if passes else "+.1f", tickCount=5))
+    y = alt.Y("estimate:Q", title=None, scale=span, axis=alt.Axis(format=".0%" if passes else ".1f", tickCount=5))
     level, dashes = (0.5, [4, 3]) if passes else (0.0, [1, 0])
     layers, ends = [alt.Chart(pd.DataFrame({"at": [level]})).mark_rule(color=INK, strokeDash=dashes, strokeWidth=1).encode(y="at:Q")], []
     beside = alt.XOffset("n:O", sort=sorted(df["n"].unique()))  # else equal values would hide each other

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from lib.gating_files import check_pattern
 from lib.graph_list_distilled import WORDS, word_features
 from lib.pool_union import COLUMNS as POOLED
 from lib.pool_union import FIRST, RRF_K, H, V, as_rankings, pool
@@ -67,14 +68,15 @@ def made(rankings: pd.DataFrame, questions: pd.DataFrame, documents: pd.DataFram
 
 
 def check(block: Mapping[str, Any], datasets: Collection[str]) -> dict[str, Any]:
-    """The block ``graph`` of the parameters, whole; raises ValueError for an option or a data set that is not there.
+    """The block ``graph`` of the parameters, whole; raises ValueError for an option or a data set that is not there, and files that are no pattern.
 
     >>> check({"expand": ["a"]}, ["a", "b"]), check({}, ["a"])
     ({'expand': ['a'], 'ablate': [], 'files': ''}, {})
     """
     if not isinstance(block, Mapping) or set(block) - {*OPTIONS, "files"} or not all(isinstance(block.get(name, []), list) for name in OPTIONS):
         raise ValueError(f"graph must be a block of {', '.join(OPTIONS)}, lists of data sets, and files ({{}}: no graph list), got {block!r}")
-    if lost := [d for name in OPTIONS for d in block.get(name, []) if d not in datasets]:
+    check_pattern(block.get("files", ""), "-lists.csv.gz")
+    if lost := [d for name in OPTIONS for d in block.get(name, []) if not isinstance(d, str) or d not in list(datasets)]:
         raise ValueError(f"graph names {lost[0]!r}, and no data set is called so; there are {', '.join(sorted(datasets))}")
     return {**{name: list(dict.fromkeys(block.get(name, []))) for name in OPTIONS}, "files": block.get("files", "")} if block else {}
 

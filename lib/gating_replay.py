@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from lib import downstream_packs, downstream_reading, packers, reading, scores
+from lib import downstream_packs, downstream_reading, packers, reading, scores, settings
 from lib.downstream import HEAD, OWN
 from lib.encoders import Encoder
 from lib.gating_sets import PLACES
@@ -24,6 +24,7 @@ from lib.whole import check_whole
 FIRST, RERANKED = "H", "R"
 COLUMNS = [*QUESTION, "h", "rerank"]
 MEASURES = ("f1", "em", "answer_in_context")
+UNFIT = ("gold", "selective")  # they read the gold, or ask a model of every snippet
 OPTIONS = ("reader", "k", "packer", "budget", "setting", "questions")
 
 
@@ -49,8 +50,10 @@ def check(block: Mapping[str, Any]) -> dict[str, Any]:
         check_whole("replay's k", block["k"], 1)
         check_whole("replay's budget", block["budget"], 1)
         check_whole("replay's questions", block["questions"], 0, mend=" (0: all)")
-        if block["packer"] not in packers.PACKERS:
-            raise ValueError(f"replay names the packer {block['packer']!r}; there are {', '.join(sorted(packers.PACKERS))}")
+        if not isinstance(block["packer"], str) or block["packer"] not in packers.PACKERS or block["packer"] in UNFIT:
+            raise ValueError(f"replay names the packer {block['packer']!r}; there are {', '.join(sorted(set(packers.PACKERS) - set(UNFIT)))}")
+        if not isinstance(block["setting"], Mapping) or settings.setting(**block["setting"])["representation"] != "chunk":
+            raise ValueError(f"replay's setting must be a block of packing settings with plain snippets (representation chunk), got {block['setting']!r}")
         full_spec(block["reader"])
     return dict(block)
 

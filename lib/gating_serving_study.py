@@ -13,6 +13,7 @@ from lib.gating_select import chances, skips
 from lib.gating_serving import Served, final_gate, load, save
 from lib.gating_serving_decide import DRIFT, SERVED, drift_table, served_table
 from lib.gating_study import Study
+from lib.gating_words import many
 
 TAUGHT = "taught"  # whether the gate learned from a question
 
@@ -54,12 +55,12 @@ def words(made: Kept) -> str:
     kind = {"lr": "a logistic regression", "rf": "a forest", "gbm": "boosted trees", "never": "the constant *never skip*", "always": "the constant *always skip*",
             "refused": "a refusal (nothing to learn from)"}[gate.model]
     said = (f"The gate of `{gate.dataset}` at K {gate.k} is {kind}, falls back on {gate.fallback}, and fills a file of "
-            f"{made.path.stat().st_size / 1000:,.0f} kB. Of its {len(taught)} training questions it would skip {percent(taught['action'].eq('skip').mean())}; ")
+            f"{made.path.stat().st_size / 1000:,.0f} kB. Of its {many(len(taught), 'training question')} it would skip {percent(taught['action'].eq('skip').mean())}; ")
     said += "every decision is the research code's." if made.same else "**some decisions differ from the research code's.**"
     if strange.empty:
         return said
     moved = made.drift[made.drift["moved"].eq(True).fillna(False).astype(bool)]
     most = f", most of all `{moved['input'].iloc[0]}`" if len(moved) else ""
-    return said + (f" The {len(strange)} questions without a last hop taught it nothing, and are another kind: {len(moved)} of {len(made.drift)} inputs have "
-                   f"moved{most}. A service that gets such questions should not trust this gate." if len(moved) else
-                   f" Of the {len(strange)} questions without a last hop, which taught it nothing, no input has moved.")
+    return said + (f" It learned nothing from {many(len(strange), 'question')} without a last hop or a reranked list, and they are another kind: {len(moved)} of "
+                   f"{len(made.drift)} inputs have moved{most}. A service that gets such questions should not trust this gate." if len(moved) else
+                   f" It learned nothing from {many(len(strange), 'question')} without a last hop or a reranked list; no input has moved there.")

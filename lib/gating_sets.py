@@ -12,7 +12,7 @@ import pandas as pd
 from lib import graph_list_distilled as distilled
 from lib.gating_inputs import COLUMNS, FitDistilled, QuestionSet, question_sets
 from lib.gating_lists import title_key
-from lib.keys import keyed
+from lib.keys import check_once, keyed
 from lib.ranking import QUESTION
 
 PLACES = {"H": ("rank_h", "score_h"), "V": ("rank_v", "score_v"), "R": ("rank_r", "score_r")}
@@ -21,13 +21,21 @@ LEFT_OUT = ["tier", "dataset", "reason", "questions"]
 
 
 def lists_of(candidates: pd.DataFrame) -> pd.DataFrame:
-    """The lists H, V (ten places each) and R as ``gating_inputs`` takes them: COLUMNS; ``title`` is the title's key. A list that nobody made has no row."""
+    """The lists H, V (ten places each) and R as ``gating_inputs`` takes them: COLUMNS; ``title`` is the title's key. A list that nobody made has no row.
+
+    Raises ValueError for a candidate given twice and a list that leaves a place out.
+    """
+    check_once(candidates, [*QUESTION, "doc_id"], "candidates", "name each passage of a question once")
     parts = []
     for name, (rank, score) in PLACES.items():
         rows = candidates[candidates[rank].notna() & (candidates[rank].astype(float).fillna(np.inf) <= (np.inf if name == "R" else SHOWN))]
         parts.append(rows[QUESTION].assign(list=name, rank=rows[rank].astype(int), doc_id=rows["doc_id"], title=rows["title_key"],
                                            score=rows[score].astype(float)))
-    return pd.concat(parts, ignore_index=True)[COLUMNS].sort_values([*QUESTION, "list", "rank"], ignore_index=True)
+    lists = pd.concat(parts, ignore_index=True)[COLUMNS].sort_values([*QUESTION, "list", "rank"], ignore_index=True)
+    if (holed := lists["rank"] != lists.groupby([*QUESTION, "list"]).cumcount() + 1).any():
+        raise ValueError(f"candidates: the ranks of {lists.loc[holed, [*QUESTION, 'list']].iloc[0].to_dict()} do not count 1, 2, 3, ... (found "
+                         f"{lists.loc[holed, 'rank'].iloc[0]}), so the table was changed after it was made")
+    return lists
 
 
 def targets_of(gold: pd.DataFrame, documents: pd.DataFrame) -> pd.DataFrame:

@@ -10,9 +10,11 @@ import pandas as pd
 from lib import gating_recorded, gating_replay, retrieval
 from lib.gating_cost import UNITS
 from lib.gating_features import NAMES
+from lib.gating_files import check_pattern
 from lib.gating_inputs import QuestionSet
 from lib.gating_lists import USAGE
 from lib.gating_models import grid_of
+from lib.gating_records import ENDS
 from lib.gating_sets import lists_of, sets_of
 from lib.latency_times import Times
 from lib.ranking import QUESTION
@@ -42,6 +44,10 @@ def check(block: Mapping[str, Any]) -> dict[str, Any]:
         raise ValueError(f"gate must be a block of {', '.join(OPTIONS)}, got {block!r}")
     grid_of(block["grid"])
     check_whole("gate's jobs", block["jobs"], 1)
+    check_pattern(block["files"], ENDS["questions"])
+    if not isinstance(block["encoder"], str) or not block["encoder"].strip():
+        raise ValueError(f"gate's encoder must be the name of one, such as minilm, got {block['encoder']!r}")
+    retrieval.encoder(block["encoder"])
     prices = block["prices"]
     if not isinstance(prices, Mapping) or not prices or not all(u in UNITS and is_number(p) and p >= 0 for u, p in prices.items()):
         raise ValueError(f"gate's prices are of {', '.join(UNITS)}, numbers from 0 on, got {prices!r}")
@@ -51,13 +57,18 @@ def check(block: Mapping[str, Any]) -> dict[str, Any]:
 
 def opened(candidates: pd.DataFrame, usage: pd.DataFrame, gold: pd.DataFrame, documents: pd.DataFrame, questions: pd.DataFrame, block: Mapping[str, Any],
            tier: str) -> Study:
-    """The question sets of the tables gate_candidates and gate_usage, and of the files that ``block`` names."""
+    """The question sets of the tables gate_candidates and gate_usage, and of the files that ``block`` names.
+
+    Raises ValueError for a block that cannot be, files that ``gating_recorded`` refuses, and a data set that is on record and in the tables.
+    """
     block = check(block)
     asked = questions.merge(candidates[QUESTION].drop_duplicates(), on=QUESTION).reset_index(drop=True)
     texts = asked["question"].tolist()
     vectors = truncate(embed(texts, retrieval.encoder(block["encoder"])), DIMENSIONS) if texts else np.zeros((0, DIMENSIONS))
     own, missing = sets_of(candidates, gold, documents, asked, vectors, tier)
     files = gating_recorded.of_files(block["files"])
+    if twice := sorted({f.data.dataset for f in files} & {*candidates["dataset"], *usage["dataset"]}):
+        raise ValueError(f"the data set {twice[0]!r} is among this tier's own and on record in {block['files']}; narrow gate's files, or call one of them otherwise")
     return Study([*own, *(f.data for f in files)], len(own), pd.concat([lists_of(candidates), *(f.lists for f in files)], ignore_index=True),
                  pd.concat([usage[USAGE], *(f.usage for f in files)], ignore_index=True), missing, asked, vectors)
 

@@ -76,12 +76,20 @@ def _pairs(rows: Sequence[tuple[int, int]]) -> np.ndarray:
     return np.array(rows, np.int64).reshape(-1, 2)
 
 
+def linked_vectors(linker: Encoder, texts: Sequence[str]) -> np.ndarray:
+    """Vectors (n, d) of names, triples or questions by the encoder that links them; raises ValueError for one that is not finite: it would be near nothing."""
+    vectors = np.asarray(linker.encode(list(texts)), np.float32)
+    if (wrong := ~np.isfinite(vectors).all(axis=1)).any():
+        raise ValueError(f"encoder {linker.name!r} gives a vector with NaN or infinity for {texts[int(wrong.argmax())][:60]!a}; fetch its weights again")
+    return vectors
+
+
 def near(phrases: Sequence[str], names: np.ndarray, linker: Encoder, least: float, each: int) -> tuple[np.ndarray, np.ndarray]:
     """Pairs (s, 2) of names whose vectors have a cosine of ``least`` or more, first < second, and the cosines; at most ``each`` sought from either."""
     who = np.flatnonzero(names)
     if least > 1 or len(who) < 2:
         return _pairs([]), np.zeros(0)
-    vectors = np.asarray(linker.encode([phrases[i] for i in who]), np.float32)
+    vectors = linked_vectors(linker, [phrases[i] for i in who])
     found: dict[tuple[int, int], float] = {}
     for start in range(0, len(who), BLOCK):
         cosines = vectors[start:start + BLOCK] @ vectors.T

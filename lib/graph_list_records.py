@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from lib import gating_files, graph_list, graph_list_table, retrieval
-from lib.gating_records import corpus_tables, file_names, world_tables
+from lib.gating_records import ENDS, corpus_tables, file_names, world_tables
 from lib.records import DataError
 from lib.store import StoreError
 from lib.tables import ROOT, write_atomically
@@ -35,20 +35,24 @@ RESAMPLES = 10_000
 
 
 def measured(tables: dict[str, pd.DataFrame], cache: Path | None = CACHE, resamples: int = RESAMPLES) -> pd.DataFrame:
-    """COLUMNS: graph, dense, bm25 and hybrid over all passages of ``tables`` (questions with half and n_hops, gold with the last hop, documents)."""
+    """COLUMNS: graph, dense, bm25 and hybrid over all passages of ``tables`` (questions with half and n_hops, gold with the last hop, documents).
+
+    Raises ValueError where no question has gold.
+    """
     questions, documents, encoder = tables["questions"], tables["documents"], retrieval.encoder("minilm")
     none = pd.DataFrame({c: pd.Series(dtype=object) for c in ("dataset", "qid", "doc_id")})
     graph = graph_list.rank_sets(questions, documents, encoder, 10, DIMENSIONS, cache)
     others = retrieval.rank(questions, documents, none, encoder, scopes=("pooled",), depth=10, cache=cache)
     rows = graph_list_table.per_question(pd.concat([graph, others], ignore_index=True), tables["gold"], questions, documents)
+    if not rows[list(graph_list_table.MEASURES)].notna().any(axis=None):
+        raise ValueError(f"none of {len(questions)} questions has gold passages, so there is nothing to measure; give questions whose evidence is known")
     return graph_list_table.compared(rows, "", resamples=resamples)[COLUMNS]
 
 
 def write(rows: pd.DataFrame, dataset: str, folder: Path) -> Path:
     """Write the rows as gzipped CSV, the same bytes for the same rows; raises ValueError for a name that no file can bear."""
-    path = Path(folder) / (file_names(dataset)[0].removesuffix("-questions.csv.gz") + END)
+    path = Path(folder) / (file_names(dataset)[0].removesuffix(ENDS["questions"]) + END)
     content = gzip.compress(rows.to_csv(index=False, float_format="%.6g", lineterminator="\n").encode(), mtime=0)
-    path.parent.mkdir(parents=True, exist_ok=True)
     return write_atomically(path, lambda p: Path(p).write_bytes(content))
 
 
@@ -102,7 +106,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--world", type=int, default=0, help="questions at each of 1, 2 and 3 hops of a generated world")
     parser.add_argument("--documents", type=int, default=3000)
     parser.add_argument("--vectors", type=Path, default=CACHE)
-    parser.add_argument("--out", required=True, type=Path, help="folder of the file")
+    parser.add_argument("--out", required=True, help="folder of the file")
+    from lib.viability_run import check_folder  # it takes a second
+
     given = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     logging.getLogger("httpx").setLevel(logging.WARNING)
@@ -113,7 +119,7 @@ def main(arguments: list[str]) -> int:
         if bool(given.world) == any(files) or any(files) and not all(files):
             raise ValueError("name a corpus by --corpus, --questions and --supporting, or ask for a generated one by --world N")
         name = given.dataset if given.dataset is not None else "world" if given.world else "corpus"
-        file_names(name)
+        check_folder(given.out, files, [file_names(name)[0].removesuffix(ENDS["questions"]) + END], "measure")  # before an hour of parsing
         rows = measured(world_tables(given.world, given.documents, dataset=name) if given.world else corpus_tables(*files, name), given.vectors)
         print(f"{len(rows)} rows in {write(rows, name, given.out).name}")
     except (ValueError, OSError, DataError, WeightsError, StoreError) as error:

@@ -9,6 +9,7 @@ import numpy as np
 from lib import graph_list_phrases
 from lib.encoders import Encoder
 from lib.graph_list_choices import Choices
+from lib.graph_list_index import linked_vectors
 from lib.graph_list_kept import Index
 
 CELLS = 20_000_000  # cosines of questions with triples held at once
@@ -60,10 +61,10 @@ def _nearest(questions: Sequence[str], index: Index, linker: Encoder, most: int)
     """The triples nearest to each question, best first, and their cosines (above 0)."""
     if not len(index.told):
         return [([], [])] * len(questions)
-    told, out = np.asarray(linker.encode(index.told.tolist()), np.float32), []
+    told, out = linked_vectors(linker, index.told.tolist()), []
     step = max(1, CELLS // len(told))
     for start in range(0, len(questions), step):
-        cosines = np.round(np.asarray(linker.encode(list(questions[start:start + step])), np.float32) @ told.T, 6)
+        cosines = np.round(linked_vectors(linker, questions[start:start + step]) @ told.T, 6)
         for row in cosines:
             reach = np.flatnonzero(row >= np.partition(row, -min(most, len(row)))[-min(most, len(row))])
             best = [int(i) for i in reach[np.lexsort((reach, -row[reach]))][:most] if row[i] > 0]
@@ -72,7 +73,7 @@ def _nearest(questions: Sequence[str], index: Index, linker: Encoder, most: int)
 
 
 def _cosines(linker: Encoder, left: Sequence[str], right: Sequence[str]) -> np.ndarray:
-    return np.round(np.asarray(linker.encode(list(left)), np.float32) @ np.asarray(linker.encode(list(right)), np.float32).T, 6)
+    return np.round(linked_vectors(linker, left) @ linked_vectors(linker, right).T, 6)
 
 
 def near_passages(cosines: np.ndarray, most: int) -> np.ndarray:
