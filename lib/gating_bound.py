@@ -14,8 +14,9 @@ def lower_bound(beneficial: int, harmful: int, n: int, level: float = 0.95) -> f
     """One-sided lower confidence bound on delta = (beneficial - harmful) / n, in percentage points.
 
     The lower of two: Tango's score bound for paired yes/no outcomes (Statistics in Medicine 17, 1998), and beneficial / n less the exact upper bound on the
-    rate of harm. A bootstrap would say 0 where nothing was harmed in 50 questions; this says that up to 5.8 in a hundred may be. Raises ValueError for
-    impossible counts or a level outside (0, 1).
+    rate of harm. A bootstrap would say 0 where nothing was harmed in 50 questions; this says that up to 5.8 in a hundred may be. The level is
+    nominal: at a true loss of 1 pp the bound errs in at most 5.3 % of runs of 150 questions and more; elsewhere its coverage can fall to 91 %. Raises ValueError
+    for impossible counts or a level outside (0, 1).
 
     >>> round(lower_bound(0, 0, 50), 2), round(lower_bound(36, 48, 491), 2)
     (-5.82, -5.56)

@@ -43,13 +43,21 @@ def harm_table(decisions: pd.DataFrame, rules: Sequence[Rule], tier: str, resamp
             p, harm, n = g["p_harm"].to_numpy(float), g["harm"].to_numpy(bool), len(g)
             known = ~np.isnan(p)
             promised = np.where(g["skip"].to_numpy(bool), np.nan_to_num(p), 0.0)
-            excess = _mean(100 * (g["harmful"].to_numpy(float) - promised), g["qid"], resamples, seed)
+            excess = _excess(g, promised, resamples, seed)
             budget, realised = points.get(key[2], np.nan), 100 * int(g["harmful"].sum()) / n
             kept = within(-realised, budget) if budget == budget else None
             order = *auc_interval(p[known], harm[known], g["fold"].to_numpy()[known]), auc_interval(p[known], harm[known])[0]
-            rows.append((tier, *key, budget, 100 * promised.sum() / n, realised, *excess[:3], kept, *errors[2 * i][:3], *errors[2 * i + 1][:3], *order,
+            rows.append((tier, *key, budget, 100 * promised.sum() / n, realised, *excess, kept, *errors[2 * i][:3], *errors[2 * i + 1][:3], *order,
                          int(harm.sum()), n, int((~known).sum())))
     return pd.DataFrame(rows, columns=HARM)
+
+
+def _excess(found: pd.DataFrame, promised: np.ndarray, resamples: int, seed: int) -> tuple[float, float, float]:
+    """Realised less promised harm, pp, with interval; where some were skipped and none harmed no resample is, and the exact binomial upper end stands in."""
+    i = _mean(100 * (found["harmful"].to_numpy(float) - promised), found["qid"], resamples, seed)
+    if found["harmful"].any() or not found["skip"].any() or len(found) < 2:
+        return i[:3]
+    return i.estimate, i.estimate, i.estimate + 100 * (1 - 0.025 ** (1 / len(found)))
 
 
 def _mean(values: np.ndarray, clusters: pd.Series, resamples: int, seed: int) -> bootstrap.Interval:

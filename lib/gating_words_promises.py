@@ -93,11 +93,11 @@ def _knowledge(areas: pd.DataFrame) -> list[str]:
         row, rest = gates.loc[LEARNED], gates.drop(index=LEARNED)
         beaten = [g for g, r in rest.iterrows() if apart(_estimate(row), _estimate(r)) == "wins"]
         ahead = [g for g, r in rest.iterrows() if apart(_estimate(row), _estimate(r)) == "loses"]
-        told = [f"{listed(names)} surely {'know' if len(names) > 1 else 'knows'} {word}" for word, names in (("less", beaten), ("more", ahead)) if names]
-        told = told or ([f"none of {many(len(rest), 'rival')} surely knows more or less"] if len(rest) else [])
+        told = [f"surely {word}: {listed(names)}" for word, names in (("less", beaten), ("more", ahead)) if names]
+        told = told or ([f"none of {many(len(rest), 'rival')} surely more or less"] if len(rest) else [])
         some = [g for g, r in gates.iterrows() if r["ci_low"] > 0]
         out.append(f"On {named(dataset)} (K {row['k']}) the learned gate knows {_share(row)} of what an oracle knows"
-                   f"{f'; {listed(told)}' if told else ''}. Surely more than chance: {listed(some) if some else 'no gate'}.")
+                   f"{''.join(f'; {part}' for part in told)}. Surely more than chance: {listed(some) if some else 'no gate'}.")
     return out
 
 

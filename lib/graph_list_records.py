@@ -32,6 +32,7 @@ KEY, HALVES = ["dataset", "half", "n_hops", "ranker", "minus", "measure"], ("all
 NUMBERS = ["n_hops", "estimate", "ci_low", "ci_high", "p_value", "p_holm", "wins", "losses", "n", "undefined"]
 MEND = "write it anew with `python -m lib.graph_list_records`"
 RESAMPLES = 10_000
+MOST = 2**31  # no count is larger
 
 
 def measured(tables: dict[str, pd.DataFrame], cache: Path | None = CACHE, resamples: int = RESAMPLES) -> pd.DataFrame:
@@ -93,7 +94,7 @@ def _wrong(rows: pd.DataFrame) -> np.ndarray:
     number = rows[NUMBERS].apply(pd.to_numeric, errors="coerce").astype(float)
     wrong = rows.duplicated(KEY) | rows[KEY].isna().any(axis=1) | (rows[NUMBERS].notna() & ~np.isfinite(number)).any(axis=1)
     counts = number[["n_hops", "n", "undefined", "wins", "losses"]]
-    wrong |= ((counts < 0) | (counts % 1 != 0) & counts.notna()).any(axis=1) | counts[["n_hops", "n", "undefined"]].isna().any(axis=1)
+    wrong |= ((counts < 0) | (counts > MOST) | (counts % 1 != 0) & counts.notna()).any(axis=1) | counts[["n_hops", "n", "undefined"]].isna().any(axis=1)
     wrong |= ~rows["half"].isin(HALVES) | ~rows["measure"].isin(graph_list_table.MEASURES) | (number["ci_low"] > number["ci_high"])
     return (wrong | ((number[["p_value", "p_holm"]] < 0) | (number[["p_value", "p_holm"]] > 1)).any(axis=1)).to_numpy(bool)
 

@@ -160,9 +160,9 @@ def change(choice: str) -> str:
     """A change in words, beside what was chosen.
 
     >>> change("relation 0.0"), change("damping 0.5")
-    ('relation edges off', '`damping` 0.5 in place of 0.85')
+    ('relation edges off', '*damping* 0.5 in place of 0.85')
     """
     if choice in CHANGES:
         return CHANGES[choice]
     name, _, value = choice.partition(" ")
-    return f"`{name}` {value} in place of {CHOSEN._asdict()[name]}" if name in CHOSEN._fields and "," not in choice else choice
+    return f"*{name.replace('_', ' ')}* {value} in place of {CHOSEN._asdict()[name]}" if name in CHOSEN._fields and "," not in choice else choice

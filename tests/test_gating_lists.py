@@ -265,7 +265,9 @@ def test_the_block_graph(block, wanted):
                                          ("a", "graph must"), ({"expand": None}, "lists of data sets"), ({"other": []}, "graph must be a block"),
                                          ({1: []}, "graph must be a block"),
                                          ({"expand": ["c"]}, "graph names 'c'.*there are a, b"), ({"ablate": [["a"]]}, r"graph names \['a'\]"),
-                                         ({"ablate": [None]}, "graph names None")])
+                                         ({"ablate": [None]}, "graph names None"), ({"files": 5}, "files must be a pattern"),
+                                         ({"files": "../x"}, "files must be a pattern"), ({"files": None}, "files must be a pattern")])
 def test_blocks_that_are_none(block, said):
-    with pytest.raises(ValueError, match=said):
-        check(block, ["b", "a"])
+    for datasets in (["b", "a"], np.array(["b", "a"], object)):
+        with pytest.raises(ValueError, match=said):
+            check(block, datasets)

@@ -422,7 +422,7 @@ def test_tokens_that_nobody_counted_are_missing(folder):
     assert read(folder).usage["tokens"].isna().all()
 
 
-@pytest.mark.parametrize("pattern", [None, 3, ["*"], "/tmp/*", "../*", "a/../../*"])
+@pytest.mark.parametrize("pattern", [None, 3, ["*"], "/tmp/*", "../*", "a/../../*", ".", "./", "***", "a/**b", "a" * 256, "a/" * 300, "a\0", "a\n"])
 def test_patterns_that_are_none(pattern, tmp_path):
     with pytest.raises(ValueError, match="files must be a pattern of file names below the repository"):
         gating_recorded.of_files(pattern, tmp_path)

@@ -66,6 +66,17 @@ def test_harm_by_hand():
     assert row["ece"] == pytest.approx((abs(0.9 - 1) + abs(0.2 - 1) + abs(0.2 - 0)) / 4)
 
 
+@pytest.mark.parametrize("skipped, p", [(26, 0.0237), (60, 0.01)])
+def test_that_no_skip_did_harm_does_not_say_that_harm_is_surely_below_the_promise(skipped, p):
+    # 0.62 and 0.60 harms are promised; if the promise is true, none comes in more than half of all runs, and no resample of these questions has one
+    n = 151
+    made = pd.DataFrame({"dataset": "s", "qid": [f"q{i:03d}" for i in range(n)], "k": 5, "rule": "budget 0.5", "fold": np.arange(n) % 5, "p_harm": p,
+                         "p_raw": p, "skip": np.arange(n) < skipped, "fallback": "H", "rerank_hit": np.arange(n) >= n - 9, "h_hit": False, "d_hit": np.nan})
+    row = harm_table(made, RULES, "sample", resamples=200).iloc[0]
+    assert row["realised"] == 0 and row["excess"] == pytest.approx(-row["expected"])
+    assert row["excess_low"] <= row["excess"] and row["excess_high"] == pytest.approx(100 * (1 - 0.025 ** (1 / n)) - row["expected"], abs=0.05)
+
+
 def test_always_by_hand():
     row = always_table(by_hand()[0], "sample", resamples=200).iloc[0]
     assert (row["wins"], row["losses"], row["h"], row["d"], row["rerank"], row["delta"]) == (3, 0, 0, 0.75, 0.75, 75) and row["sign_p"] == 0.25

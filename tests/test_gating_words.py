@@ -114,15 +114,20 @@ def test_the_answer_tells_each_data_set_and_then_all_cells():
     )
     said = plain(words.answer(table, made, rules()))
     assert said == (
-        "On a (400 questions) the reranker puts the last hop among the first 5 for 60 %, the graph list H for 50 % (+10.0 pp [+4.0, +16.0]). Chosen and judged "
-        "honestly, a gate skips every call, handing on H, under the coverage rule (−2.0 pp [−4.0, 0.0]) and 25 % of the calls under the 1 pp budget "
-        "(−0.2 pp [−1.0, +0.5]), against always reranking. Advice: always rerank until more is known, since whether the gate costs more than 1 pp is "
-        "undecided. "
-        "On MuSiQue (400 questions) the reranker puts the last hop among the first 5 for 51 %, the graph list H for 50 % (+1.0 pp [−1.0, +3.0]). "
-        "Advice: undecided, "
-        "since 400 questions do not tell whether the reranker improves on H at all. Over the one cell (data set and K): the coverage rule skips 40 % at "
-        "−0.5 pp [−1.5, +0.5], and 1 of 1 loses at most 1 pp as measured, none surely."
+        "On a (400 questions) the reranker has the last hop among the first 5 for 60 %, the graph list H for 50 % (+10.0 pp [+4.0, +16.0]). An honest gate "
+        "skips 25 % of the calls at −0.2 pp [−1.0, +0.5] (1 pp budget) or every call, handing on H, at −2.0 pp [−4.0, 0.0] (coverage rule), against always "
+        "reranking. Advice: always rerank until more is known, since whether the gate costs more than 1 pp is undecided. "
+        "On MuSiQue (400 questions) the reranker has the last hop among the first 5 for 51 %, the graph list H for 50 % (+1.0 pp [−1.0, +3.0]). "
+        "Advice: undecided, since 400 questions do not tell whether the reranker improves on H at all. Over the one cell (data set and K) the coverage rule "
+        "skips 40 % at −0.5 pp [−1.5, +0.5]: 1 of 1 loses at most 1 pp as measured, none surely."
     )
+
+
+def test_where_h_alone_is_better_the_answer_tells_of_no_gate():
+    made = cells(("a", 5, "coverage", 0.5, 2.0, 1.0, 3.0, 0.8))
+    worse = plain(words.answer(always(("a", 5, -6.0, -9.0, -3.0, 0.001)), made, rules()[:0]))
+    assert "gate" not in worse and worse.endswith("Advice: never rerank, H alone is better.")
+    assert "An honest gate skips 50 % of the calls at +2.0 pp" in plain(words.answer(always(("a", 5, -1.0, -3.0, 1.0, 0.5)), made, rules()[:0]))
 
 
 def test_the_answer_without_rules_still_answers():
@@ -132,15 +137,15 @@ def test_the_answer_without_rules_still_answers():
 
 def test_always_reranking_is_told_at_every_k_with_its_verdict():
     table = always(("a", 10, 5.0, 1.0, 9.0, 0.04), ("a", 1, -5.0, -9.0, -1.0, 0.04), ("a", 5, 5.0, 1.0, 9.0, 0.06))
-    said = plain(words.always_words(table))
-    assert (
-        said.index("at K 1 it loses: 50 % → 45 %, −5.0 pp [−9.0, −1.0], 9 questions won and 2 lost")
-        < said.index("at K 5 it is undecided")
-        < said.index("at K 10 it wins")
+    assert plain(words.always_words(table)) == (
+        "Always reranking against H on a (400 questions): K 1 worse (−5.0 pp [−9.0, −1.0]), K 5 undecided after Holm (+5.0 pp [+1.0, +9.0]), "
+        "K 10 better (+5.0 pp [+1.0, +9.0])."
     )
-    assert "student" not in said
-    told = plain(words.always_words(pd.concat([table.assign(d=0.25), always(GOOD).assign(dataset="b", sign_p=1e-5, p_holm=np.nan)])))
-    assert told.startswith("- ") and "has 25 %, 25 % and 25 %." in told and "sign test p below 0.001; p after Holm unknown" in told
+    told = plain(words.always_words(pd.concat([always(("a", 1, 0.0, -1.0, 1.0, 0.9)), always(GOOD).assign(dataset="b", n=3000)])))
+    assert told == (
+        "- Always reranking against H on a (400 questions): K 1 undecided (0.0 pp [−1.0, +1.0]).\n"
+        "- Always reranking against H on b (3,000 questions): K 5 better (+10.0 pp [+4.0, +16.0])."
+    )
 
 
 def test_the_bare_rule_stands_beside_the_bound():
@@ -149,22 +154,21 @@ def test_the_bare_rule_stands_beside_the_bound():
     )
     said = plain(words.coverage_words(table))
     assert said.startswith(
-        "Under the coverage rule the gate skips 50 % of the calls (40 % to 60 %); as measured 1 of 2 loses at most 1 pp, by the one-sided 95 % bound "
-        "none surely. Skips do harm in 2 of 2: 11 harmful, 0 beneficial."
+        "- The coverage rule skips 50 % of the calls (40 % to 60 %). As measured 1 of 2 cells loses at most 1 pp, none surely. Skips did harm in 2 of 2 "
+        "cells: 11 harmful, 0 beneficial.\n- The 1 pp budget skips 20 % of the calls. As measured 1 of 1 cell loses at most 1 pp, 1 surely (a at K 5)."
     )
-    assert "by the one-sided 95 % bound 1 surely (a at K 5)" in said and "the bound asks what may be true" in said
-    assert "promised −0.5 pp on average, held-out questions give −1.4: less, as a threshold that was searched for" in said
+    assert "promised −0.5 pp on average, held-out questions give −1.4: less, as is to be expected of a threshold that was searched for" in said
     assert "D" not in said.replace("and", "") and "fewer than" not in said and "refused" not in said
 
 
 def test_where_nothing_is_flattered_and_all_is_sure_the_words_say_so():
     table = cells(("a", 1, "coverage", 0.4, 0.0, -0.5, 0.5, -0.9)).assign(inner_delta=-0.5, refused=2, n=298)
     said = plain(words.coverage_words(table))
-    assert "no less, this time" in said and "the bound asks" not in said and "2 folds refused to skip" in said
+    assert "no less, this time" in said and "Skips did harm in none of 1 cell" in said and "2 folds refused to skip" in said
     assert "With fewer than 299 questions" in said and lower_bound(0, 0, 299) >= -1 > lower_bound(0, 0, 298)
     assert "With fewer than" not in words.coverage_words(table.assign(n=299))
     only = cells(("a", 1, "budget 1", 0.4, 0.0, -0.5, 0.5, -0.9))
-    assert plain(words.coverage_words(only)).startswith("Under the 1 pp budget")
+    assert plain(words.coverage_words(only)).startswith("- The 1 pp budget skips 40 % of the calls.")
 
 
 def test_the_student_alone_is_judged_by_its_bound():
@@ -173,9 +177,9 @@ def test_the_student_alone_is_judged_by_its_bound():
     assert "In 1 of 2 cells every call is skipped and D handed on: no gate is left." in said
     assert "against always reranking: 0.0 pp [−0.5, +0.5] on a at K 1; the cheap student already does it, surely." in said
     rivals = pd.concat([gone.assign(gate="always D", rule="fixed"), gone.assign(gate="learned")])
-    assert "surely within 1 pp in 1 of 2, surely worse than that in 1." in plain(words.coverage_words(gone, rivals))
+    assert "surely within 1 pp in 1 of 2, surely worse in 1." in plain(words.coverage_words(gone, rivals))
     many = pd.concat([gone.assign(gate="always D", dataset=d) for d in "abc"]).assign(surely_within=False, ci_high=0.0)
-    assert "against always reranking: −2.0 to 0.0 pp; surely within 1 pp in none of 6, surely worse than that in none, else undecided." in plain(
+    assert "against always reranking: −2.0 to 0.0 pp; surely within 1 pp in none of 6, surely worse in none, else undecided." in plain(
         words.coverage_words(gone, many)
     )
 
@@ -204,13 +208,11 @@ def test_promised_and_realised_harm():
     )
     said = plain(promises.promise_words(table, bins((0.1, 0.1, 0.05, 0.2, 90), (0.5, 0.9, 0.8, 1.0, 20))))
     assert said == (
-        "Of a 1 pp budget 0.95 pp of harm were promised and 1.00 came (above the promise in 1 of 2 cells, 1 surely; within the budget in 1). Platt "
-        "scaling takes the "
-        "calibration error from 0.10–0.15 to 0.02. 1 of 2 bins of 10 questions and more keep the promise within the interval: not all chances can be trusted. To be "
-        "calibrated is "
-        "not to know: within folds the chances order harmed questions surely better than a coin in 1 of 2 cells (AUC 0.45–0.70; widest interval "
-        "[0.30, 0.80]). Pairs "
-        "across folds, each with its own model, would give 0.16–0.65; such a share can fall far below a half though no gate is worse than a coin."
+        "- The 1 pp budget promised 0.95 pp of harm on average, and 1.00 came: more than promised in 1 of 2 cells, 1 surely; within the budget in 1.\n"
+        "- Platt scaling takes the calibration error from 0.10–0.15 to 0.02. In 1 of 2 bins of 10 questions or more the interval holds the promise: not all "
+        "chances can be trusted.\n"
+        "- To be calibrated is not to know: the chances order harmed questions surely better than a coin in 1 of 2 cells (AUC 0.45–0.70; the intervals span "
+        "0.30 to 0.80). With pairs across folds it would be 0.16–0.65."
     )
 
 
@@ -218,13 +220,13 @@ def test_promises_without_bins_chances_or_budgets():
     one = harms(("budget 2", 2.0, 0.9, 0.5, -1, 0.3, 0.2, 0.4, np.nan))
     said = plain(promises.promise_words(one, bins()[:0]))
     assert (
-        "above the promise in none of 1 cell" in said and "No bin of chances" in said and "in none of 1 cell, surely worse in 1" in said and "Pairs" not in said
+        "more than promised in none of 1 cell" in said and "No bin of chances" in said and "in none of 1 cell, surely worse in 1" in said and "pairs" not in said
     )
     blind = one.assign(ece=np.nan, auc_low=np.nan)
     assert "there are too few of a kind" in promises.promise_words(blind, bins()) and "Platt" not in promises.promise_words(blind, bins())
     assert "no budget of harm was promised" in promises.promise_words(one.assign(budget=np.nan), bins())
     kept = plain(promises.promise_words(harms(("budget 1", 1.0, 1, 1, 0, 0.5, 0.4, 0.6, 0.5)), bins((0.1, 0.1, 0.05, 0.2, 90))))
-    assert "nothing speaks against" in kept and "1.00 came (above the promise in none of 1 cell; within the budget in 1)" in kept
+    assert "no bin speaks against" in kept and "1.00 came: more than promised in none of 1 cell; within the budget in 1." in kept
 
 
 def rival(*rows):
@@ -245,9 +247,9 @@ def test_the_learned_gate_against_chance():
     )
     said = plain(promises.rivals_words(table, areas()))
     assert said == (
-        "Against as many skips at random, the coverage rule is surely better in 1 (a at K 1) and surely worse in 1 (a at K 5) of 2 cells; the largest "
-        "difference is "
-        "−3.0 pp [−5.0, −1.0] (a at K 5). Against as many skips at random, the 1 pp budget is surely better in none of 1 cell; the largest difference is "
+        "- Against as many skips at random, the coverage rule is surely better in 1 (a at K 1) and surely worse in 1 (a at K 5) of 2 cells; the largest "
+        "difference is −3.0 pp [−5.0, −1.0] (a at K 5).\n"
+        "- Against as many skips at random, the 1 pp budget is surely better in none of 1 cell; the largest difference is "
         "+0.5 pp [−1.0, +2.0] (a at K 1)."
     )
 
@@ -257,16 +259,19 @@ def test_the_learned_gate_against_chance():
     [
         (
             [("learned", 0.5, 0.4, 0.6), ("score gap", 0.1, 0.0, 0.2), ("six features", 0.55, 0.45, 0.65)],
-            "surely more than score gap (score gap +10 % [0, +20], six features +55 % [+45, +65])",
+            "of what an oracle knows; surely less: score gap. Surely more than chance: learned and six features.",
         ),
-        ([("learned", 0.1, 0.0, 0.2), ("six features", 0.5, 0.4, 0.6)], "surely less than six features"),
-        ([("learned", 0.1, 0.0, 0.2), ("uncertainty", 0.2, 0.1, 0.3)], "none of 1 rival is surely above or below it."),
-        ([("learned", 0.1, 0.0, 0.2)], "100 % all."),
+        (
+            [("learned", 0.1, 0.0, 0.2), ("six features", 0.5, 0.4, 0.6)],
+            "of what an oracle knows; surely more: six features. Surely more than chance: six features.",
+        ),
+        ([("learned", 0.1, 0.0, 0.2), ("uncertainty", 0.2, 0.0, 0.3)], "; none of 1 rival surely more or less. Surely more than chance: no gate."),
+        ([("learned", 0.3, 0.1, 0.4)], "of what an oracle knows. Surely more than chance: learned."),
     ],
 )
 def test_what_gates_know_is_told_apart_only_where_intervals_lie_apart(rows, said):
     told = plain(promises.rivals_words(rival(("learned", 1, "coverage", 2.0, 0.5, 3.0)), areas(*rows)))
-    assert said in told and f"the learned gate has {100 * rows[0][1]:+.0f} % [" in told
+    assert said in told and f"the learned gate knows {100 * rows[0][1]:+.0f} % [" in told
     assert "oracle" not in promises.rivals_words(rival(("learned", 1, "coverage", 2.0, 0.5, 3.0)), areas(("score gap", 0.1, 0.0, 0.2)))
 
 
@@ -285,14 +290,16 @@ def lossless(h, d, skip=0.8):
 @pytest.mark.parametrize(
     "h, d, said",
     [
-        ((-9, -1), (-3, 3), "with H what looked free surely costs, else it is undecided"),
-        ((-9, -1), (-3, -1), "D −2.0 pp [−3.0, −1.0]: what looked free surely costs"),
-        ((-9, 1), (-3, 3), "whether the skips cost anything is undecided at this size"),
+        ((-9, -1), (-3, 3), "What looked free: with H it surely costs; with D it is undecided."),
+        ((-9, -1), (-3, -1), "D −2.0 pp [−3.0, −1.0]. What looked free: with H and D it surely costs."),
+        ((-9, 1), (-3, 3), "What looked free: with H and D it is undecided."),
+        ((20, 30), (-3, 3), "What looked free: with H it surely gains, so the list alone beats the reranker; with D it is undecided."),
+        ((np.nan, np.nan), (np.nan, np.nan), "What the skips cost without the oracle is unknown."),
     ],
 )
 def test_the_lossless_figure_is_made_and_unmade(h, d, said):
     told = plain(promises.lossless_words(lossless(h, d)))
-    assert "would save 80 % of the calls at +4.0 pp" in told and "with the oracle, +3.0 pp [+1.0, +5.0]" in told and said in told
+    assert "the old recipe claims 80 % of the calls saved at +4.0 pp. On held-out" in told and "with the oracle, +3.0 pp [+1.0, +5.0]" in told and said in told
     assert told.endswith("Chosen and run honestly, a lossless rule skips 30 % at −1.0 pp [−3.0, +1.0].")
 
 
@@ -342,7 +349,7 @@ def test_how_deep_to_read():
     ]
     table = pd.DataFrame(rows, columns=["dataset", "pipeline", "alpha", "k", "k_sure"]).assign(n=150)
     assert plain(more.lasthop_words(table)).endswith(
-        "for 80 %: H 8 (none), rerank 4 (6), no depth tried is enough for gated; for 90 %: no depth tried is enough for H."
+        "on a (150 questions): 80 % H 8, rerank 4 (surely 6), out of reach for gated; 90 % out of reach."
     )
     assert "nothing to tell" in more.lasthop_words(table[table["alpha"] == 0.05])
 
@@ -366,12 +373,14 @@ def test_answers_are_told_with_the_questions_that_they_cover(ends, said):
     }
     told = plain(more.replayed_words(pd.DataFrame([row, row | {"rule": "budget 2"}])))
     assert told == (
-        f"Under the coverage rule on a (K 5) F1 on 80 of 100 questions is 0.50 from H, 0.60 reranked and 0.61 gated, +0.010 [{'−' if ends[0] < 0 else '+'}"
-        f"{abs(ends[0]):.3f}, {'−' if ends[1] < 0 else '+'}{abs(ends[1]):.3f}] against always reranking: {said}; of the other 20 nothing is known."
+        f"On a (K 5) under the coverage rule F1 is 0.50 from H, 0.60 reranked and 0.61 gated; against always reranking +0.010 [{'−' if ends[0] < 0 else '+'}"
+        f"{abs(ends[0]):.3f}, {'−' if ends[1] < 0 else '+'}{abs(ends[1]):.3f}] on 80 of 100 questions: {said}; of the other 20 nothing is known."
     )
     assert "nothing is known" not in more.replayed_words(pd.DataFrame([row | {"n": 80}]))
     assert "was read for none of 100 questions" in more.replayed_words(pd.DataFrame([row | {"covered": 0}]))
-    assert "Under the 2 pp budget" in more.replayed_words(pd.DataFrame([row | {"rule": "budget 2"}]))
+    assert "under the 2 pp budget" in more.replayed_words(pd.DataFrame([row | {"rule": "budget 2"}]))
+    same = row | {"delta": 0.0, "ci_low": 0.0, "ci_high": 0.0}
+    assert "on 80 of 100 questions: the gate changes no answer's F1; of the other 20" in more.replayed_words(pd.DataFrame([same]))
 
 
 @pytest.mark.parametrize(
@@ -381,8 +390,22 @@ def test_larger_pools(low, high, p, said):
     rows = [("H + V", 0.5, np.nan, np.nan, np.nan, np.nan, np.nan, np.nan), ("all five", 0.52, 2.0, low, high, 5, 2, p)]
     table = pd.DataFrame(rows, columns=["pool", "coverage", "delta", "ci_low", "ci_high", "wins", "losses", "p_holm"]).assign(dataset="a", k=5, n=100)
     told = plain(more.pools_words(table))
-    assert "the reranker finds 50 % in the pool H + V; with all five +2.0 pp [" in told and "(5 won, 2 lost; " + said in told
+    assert "the reranker finds 50 % in the pool H + V; against that, all five +2.0 pp [" in told and "(" + said in told
     assert "no larger pool was reranked" in more.pools_words(table[:1])
+
+
+def test_a_model_that_read_fewer_questions_is_told_of_these_alone():
+    rows = [("H + V", 0.5, np.nan, 100), ("all five", 0.52, 2.0, 100), ("H + V, reranker (questions of some-model)", 0.8, np.nan, 25),
+            ("H + V, some-model", 0.7, -10.0, 25)]
+    table = pd.DataFrame(rows, columns=["pool", "coverage", "delta", "n"]).assign(dataset="a", k=5, ci_low=-20.0, ci_high=20.0, p_holm=1.0)
+    told = plain(more.pools_words(table))
+    assert told.splitlines() == [
+        "- On a (100 questions, K 5) the reranker finds 50 % in the pool H + V; against that, all five +2.0 pp [−20.0, +20.0] (undecided). To see no "
+        "difference is no proof that there is none.",
+        "- On a (25 questions, K 5) the reranker finds 80 % in the pool H + V; against that, `some-model` in its place −10.0 pp [−20.0, +20.0] (undecided). "
+        "To see no difference is no proof that there is none.",
+    ]
+    assert plain(more.pools_words(table.sample(frac=1, random_state=3))) == told
 
 
 def test_promised_thresholds_and_the_sizes_that_they_need():
@@ -395,9 +418,10 @@ def test_promised_thresholds_and_the_sizes_that_they_need():
     table = pd.DataFrame(rows, columns=["gate", "k", "rule", "skip", "harmful"]).assign(dataset="a", n=200)
     told = plain(more.conformal_words(table, pd.DataFrame({"n_calibration": [60, 61]})))
     assert told == (
-        "The conformal gates, by budget of harm: 0.5 pp: nothing; 1 pp: 20 % skipped on average, something in 1 of 2 cells, with 0.50 pp of realised "
-        "harm. The high probability gates, by budget of harm: 1 pp: nothing. Below so many calibration questions nothing can be granted, not even if "
-        "none of them is harmed (conformal / high probability): 199 / 460 for 0.5 pp, 99 / 230 for 1 pp. Here a fold has 60 to 61."
+        "- What conformal gates skip, by budget: 0.5 pp nothing; 1 pp 20 % (in 1 of 2 cells; 0.50 pp of harm came).\n"
+        "- What high probability gates skip, by budget: 1 pp nothing.\n"
+        "- Calibration questions needed before anything is granted, even if none is harmed (conformal / high probability): 199 / 460 for 0.5 pp, 99 / 230 for "
+        "1 pp. Here a fold has 60 to 61."
     )
     assert plain(more.conformal_words(table)).endswith("for 1 pp.") and more.conformal_words(table, pd.DataFrame({"n_calibration": [60]})).endswith(
         "Here a fold has 60."
@@ -424,14 +448,14 @@ def test_cost_and_the_tail_that_stays():
         "n": 90,
     }
     assert plain(more.cost_words(pd.DataFrame([row]))) == (
-        "On a (K 5) reranking 1,000 questions costs 0.4; gated 0.3 under the coverage rule, 25 % [20, 30] saved at 26 % skipped (counts: measured, 90 "
-        "of 90 questions). "
-        "Added time: always 0.5 s on average and 0.9 s at p95; gated 0.4 s on average and 0.91 s at p95 under the coverage rule. A gate that still "
-        "reranks one question "
-        "in twenty leaves the slowest ones as slow."
+        "On a (K 5) reranking 1,000 questions costs 0.40; gated 0.30 under the coverage rule (25 % [20, 30] saved, 26 % skipped). Seconds added (mean / p95): "
+        "0.5 / 0.9 always, 0.4 / 0.91 under the coverage rule. A gate that still reranks one question in twenty leaves the slowest ones as slow."
     )
+    partly = plain(more.cost_words(pd.DataFrame([row | {"counts": "per-call average", "measured": 80}])))
+    assert "skipped). Counts: per-call average, 80 of 90 questions. Seconds" in partly
+    assert "0.00 under the coverage rule (every call skipped)." in plain(more.cost_words(pd.DataFrame([row | {"gated_per_1k": 0.0, "skip": 1.0}])))
     assert "slowest" not in more.cost_words(pd.DataFrame([row | {"gated_p95": 0.1}]))
-    assert "Added time" not in more.cost_words(pd.DataFrame([row | {"always_seconds": np.nan}]))
+    assert "Seconds" not in more.cost_words(pd.DataFrame([row | {"always_seconds": np.nan}]))
     assert "a saving unknown" in more.cost_words(pd.DataFrame([row | {"saved": np.nan}])) and "25 % saved" in plain(
         more.cost_words(pd.DataFrame([row | {"saved_low": np.nan}]))
     )
@@ -445,14 +469,12 @@ def test_simulated_optimism():
     table = pd.DataFrame(rows, columns=["n", "grid", "quantity", "estimate"]).assign(rule="coverage", runs=100)
     table = table.assign(ci_low=table["estimate"] - 0.5, ci_high=table["estimate"] + 0.5)
     assert plain(more.optimism_words(table)) == (
-        "Simulated, the coverage rule: promise less truth is +0.03 pp [−0.47, +0.53] (the best of 64, 250 questions), +0.50 pp [0.00, +1.00] (the "
-        "best of 64, 2,000 "
-        "questions) and +2.00 pp [+1.50, +2.50] (the only candidate, 250 questions). A gate without any search on 2,000 questions keeps the bare rule "
-        "on as many held-out "
-        "ones in 48 % of 100 runs, and passes the bound in 5 %."
+        "Simulated, the coverage rule: the truth is worse than the promise by +0.03 pp [−0.47, +0.53] (the best of 64, 250 questions), +0.50 pp [0.00, +1.00] "
+        "(the best of 64, 2,000 questions) and +2.00 pp [+1.50, +2.50] (the only candidate, 250 questions). A gate without any search on 2,000 questions then "
+        "keeps its rule on as many held-out ones in 48 % of 100 runs, and surely, by the bound, in 5 %."
     )
     searched = plain(more.optimism_words(table[table["grid"] == 64]))
-    assert "only candidate" not in searched and "The best of 64 on 2,000 questions keeps" in searched
+    assert "only candidate" not in searched and "The best of 64 on 2,000 questions then keeps" in searched
 
 
 def test_drift_is_told_by_name():
@@ -485,5 +507,5 @@ def compared_rows(*rows):
 def test_the_reranker_is_named_and_stands_among_the_others(rows, said):
     usage = pd.DataFrame({"dataset": "a", "qid": ["q1", "q2"], "reranker": "cross", "pairs": [10, 15], "tokens": 1.0})
     told = plain(more.reranker_words(compared_rows(*rows), usage))
-    assert told.startswith("The dear reranker here is `cross`: it reads 12 passages a question") and said in told
+    assert told.startswith("The expensive reranker here is `cross`: it reads 12 passages a question") and said in told
     assert "nobody reranked the union" in more.reranker_words(compared_rows(*rows), usage.head(0))

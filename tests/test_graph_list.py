@@ -198,6 +198,20 @@ def test_near_names_equal_brute_force(monkeypatch):
     assert not len(graph_list_index.near(phrases, names, Given(), 1.1, 30)[0])
 
 
+@pytest.mark.parametrize("choices", [Choices(), Choices(seeds="triples", synonym=1.1)])
+def test_a_linker_whose_vectors_are_no_numbers_is_refused(choices):
+    class Broken(Words):
+        name = "broken"
+
+        def encode(self, texts):
+            found = super().encode(texts)
+            found[0, 0] = np.nan
+            return found
+
+    with pytest.raises(ValueError, match="encoder 'broken' gives a vector with NaN or infinity for"):
+        ranked(*tables(), linker=Broken(), choices=choices)
+
+
 def test_specific_seeds_weigh_less_where_many_passages_hold_them():
     index = tiny(3, [(0, 0), (1, 0), (2, 1)], n_phrases=2)
     for specific, weights_ in ((True, [0.5, 1.0]), (False, [1.0, 1.0])):
