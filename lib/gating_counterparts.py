@@ -44,7 +44,7 @@ def _ruled(rule: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
 def _corpus(rows: pd.DataFrame, made: Made) -> list[str]:
     documents = made.get("documents")
     lost = [d for d in dict.fromkeys(rows["dataset"]) if documents is None or not (documents["dataset"] == d).any()]
-    return [f"how many passages and titles were searched ({', '.join(lost)}: not in a table documents)"] if lost else []
+    return [f"how many passages and titles were searched ({', '.join(named(d) for d in lost)}: the passages are not in the table `documents`)"] if lost else []
 
 
 def _reranker(rows: pd.DataFrame, made: Made) -> list[str]:
@@ -58,7 +58,7 @@ def _reranker(rows: pd.DataFrame, made: Made) -> list[str]:
     asked = pools[pools["reranker"].map(_language)][["dataset", "qid"]].drop_duplicates() if pools is not None and len(pools) else ()
     subset = f"a language model ordered the pools of {len(asked)} of {every}" if len(asked) else "no language model's order is here"
     quoted = listed([f'"{n}"' for n in names])
-    return [f"the document's reranker, a large language model, on all questions: here {quoted} orders {every} questions, {subset}"]
+    return [f"the document's reranker, a large language model, on all questions: here {quoted} orders {every:,} questions, {subset}"]
 
 
 def _language(name: str) -> bool:
@@ -147,7 +147,7 @@ def _lost_sets(part: Part, rows: pd.DataFrame) -> list[str]:
         return []
     here = dict.fromkeys(rows["dataset"])
     lost = [named(d) for d in part.datasets if not set(STANDS[d]) & set(here)]
-    return [f"{listed(lost)}: this run has {listed([named(d) for d in here])}"] if lost else []
+    return [f"{listed(lost)}: this run has others"] if lost else []
 
 
 def _lost_ks(part: Part, rows: pd.DataFrame) -> list[str]:

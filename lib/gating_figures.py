@@ -100,12 +100,14 @@ def _panel(df: pd.DataFrame, name: str, size: int) -> alt.LayerChart:
     x = alt.X("p_harm:Q", title="promised", scale=alt.Scale(domain=[0, reach], nice=False), axis=axis)
     y = alt.Y("harm:Q", title="came true", scale=alt.Scale(domain=[0, 1.06 * reach], nice=False), axis=axis)
     kinds = ["the interval holds the promise", "it does not"]
-    colour = alt.Color("kept:N", scale=alt.Scale(domain=kinds, range=[SURE, BROKEN]), legend=alt.Legend(title=None, orient="bottom", columnPadding=40, labelLimit=260))
+    colour = alt.Color("kept:N", scale=alt.Scale(domain=kinds, range=[SURE, BROKEN]),
+                       legend=alt.Legend(title=None, orient="bottom", columnPadding=40, labelLimit=260))
     shape = alt.Shape("kept:N", scale=alt.Scale(domain=kinds, range=["circle", "triangle-down"]))
     line = alt.Chart(pd.DataFrame({"p_harm": [0, reach], "harm": [0, reach]})).mark_line(color=MUTED, strokeDash=[4, 3], strokeWidth=1).encode(x=x, y=y)
     base = alt.Chart(df)
     top = df.assign(top=df["ci_high"].clip(upper=reach))
     return alt.layer(line, base.mark_rule(strokeWidth=1.6).encode(x=x, y=alt.Y("ci_low:Q", title="came true"), y2="ci_high:Q", color=colour),
                      base.mark_point(filled=True, opacity=1, size=55, stroke=PAPER, strokeWidth=0.6).encode(x=x, y=y, color=colour, shape=shape),
-                     alt.Chart(top).mark_text(dy=-8, fontSize=9.5, color=MUTED).encode(x=x, y=alt.Y("top:Q", title="came true"), text=alt.Text("count:Q", format=","))
+                     alt.Chart(top).mark_text(dy=-8, fontSize=9.5, color=MUTED).encode(x=x, y=alt.Y("top:Q", title="came true"),
+                                                                                       text=alt.Text("count:Q", format=","))
                      ).properties(width=size, height=size, title=alt.TitleParams(name, fontSize=12.5, offset=6, frame="group"))

@@ -134,9 +134,10 @@ def _other_k(depth: pd.DataFrame) -> list[str]:
 
 
 def faults(printed: Printed | None = None) -> str:
-    """The document's own slips, as Markdown points, with the numbers that show them computed from what it prints."""
+    """The document's own slips, a line and Markdown points, with the numbers that show them computed from what it prints."""
     printed = printed or read()
-    return "\n".join(f"- {text}" for text in (*_not_in_text(printed), *_signs(printed.always), *_others(printed.cells)))
+    points = "\n".join(f"- {text}" for text in (*_not_in_text(printed), *_signs(printed.always), *_others(printed.cells)))
+    return f"What to know of the document's own figures:\n\n{points}"
 
 
 def rest(printed: Printed, rule: str) -> dict[str, float]:
@@ -157,12 +158,11 @@ def rest(printed: Printed, rule: str) -> dict[str, float]:
 def _not_in_text(printed: Printed) -> Iterable[str]:
     left, worst = rest(printed, COVERAGE), printed.rules.set_index("rule").loc[COVERAGE, "worst"]
     told = printed.cells[printed.cells["rule"] == COVERAGE]
-    alone = f"; one of them must be Table 8's worst, {signed(worst, 2)}{GAP}pp, so the others add up to {signed(left['delta'] - worst, 2)}"
+    alone = f"; one of them must be Table 8's worst, {signed(worst, 2)}{GAP}pp, so those of the others add up to {signed(left['delta'] - worst, 2)}"
     alone = alone if (told["delta"] > worst).all() else ""
     yield (f"HotpotQA's rows of Tables 3 to 7 and 13 are not in the text. Table 8 less the printed rows leaves for its {left['cells']:.0f} cells "
-           f"{left['skip']:.1f} points of "
-           f"skips together, {left['harmful']:.0f} harmful and {left['beneficial']:.0f} beneficial ones, and deltas of "
-           f"{signed(left['delta'], 2)}{GAP}pp together{alone}.")
+           f"{left['skip']:.1f} points of skips, {left['harmful']:.0f} harmful and {left['beneficial']:.0f} beneficial ones, and deltas that add up to "
+           f"{signed(left['delta'], 2)}{GAP}pp{alone}.")
     lost = printed.always[printed.always["h"].notna() & printed.always["always_h_delta"].isna()]
     yield from (f"Table 5 has no row of {named(r['dataset'])} at K {r['k']}." for _, r in lost.iterrows())
 
@@ -177,10 +177,9 @@ def _signs(always: pd.DataFrame) -> Iterable[str]:
 
 
 def _others(cells: pd.DataFrame) -> Iterable[str]:
-    yield f"Of the {len(NAMES)} features of Table 1 two are others again: the largest score of a sorted list is its first, for H and for V."
+    yield f"Of the {len(NAMES)} features of Table 1 two repeat others: the largest score of a sorted list is its first, for H and for V."
     for _, r in cells[cells["ece"] > cells["ece_raw"]].iterrows():
         yield (f"Platt scaling is not a gain everywhere: in Table 7 the calibration error of {named(r['dataset'])} at K {r['k']} rises from {r['ece_raw']:.3f} "
                f"to {r['ece']:.3f}.")
     yield ("Printed AUCs go down to 0.16, and the text does not say which pairs count. Pairs across folds compare the chances of different models, "
-           "and their share falls "
-           "below a half by construction; ours are pairs within folds, with the other number beside.")
+           "which pulls the share below a half by construction; ours are pairs within folds, with the other number beside.")

@@ -52,15 +52,17 @@ def words(made: Kept) -> str:
         return "There is no gate to save: no data set of this tier has a list by the reranker and a last hop to learn from."
     gate, served = made.gate, made.served
     taught, strange = served[served[TAUGHT]], served[~served[TAUGHT]]
-    kind = {"lr": "a logistic regression", "rf": "a forest", "gbm": "boosted trees", "never": "the constant *never skip*", "always": "the constant *always skip*",
-            "refused": "a refusal (nothing to learn from)"}[gate.model]
+    kind = {"lr": "a logistic regression", "rf": "a forest", "gbm": "boosted trees", "never": "the constant *never skip*",
+            "always": "the constant *always skip*", "refused": "a refusal (nothing to learn from)"}[gate.model]
     said = (f"The gate of `{gate.dataset}` at K {gate.k} is {kind}, falls back on {gate.fallback}, and fills a file of "
-            f"{made.path.stat().st_size / 1000:,.0f} kB. Of its {many(len(taught), 'training question')} it would skip {percent(taught['action'].eq('skip').mean())}; ")
+            f"{made.path.stat().st_size / 1000:,.0f} kB. Of its {many(len(taught), 'training question')} it would skip "
+            f"{percent(taught['action'].eq('skip').mean())}; ")
     said += "every decision is the research code's." if made.same else "**some decisions differ from the research code's.**"
     if strange.empty:
         return said
     moved = made.drift[made.drift["moved"].eq(True).fillna(False).astype(bool)]
     most = f", most of all `{moved['input'].iloc[0]}`" if len(moved) else ""
-    return said + (f" It learned nothing from {many(len(strange), 'question')} without a last hop or a reranked list, and they are another kind: {len(moved)} of "
-                   f"{len(made.drift)} inputs have moved{most}. A service that gets such questions should not trust this gate." if len(moved) else
+    return said + (f" It learned nothing from {many(len(strange), 'question')} without a last hop or a reranked list, and they are another kind: "
+                   f"{len(moved)} of {len(made.drift)} inputs have moved{most}. A service that gets such questions should not trust this "
+                   "gate." if len(moved) else
                    f" It learned nothing from {many(len(strange), 'question')} without a last hop or a reranked list; no input has moved there.")

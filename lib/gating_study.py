@@ -68,7 +68,8 @@ def opened(candidates: pd.DataFrame, usage: pd.DataFrame, gold: pd.DataFrame, do
     own, missing = sets_of(candidates, gold, documents, asked, vectors, tier)
     files = gating_recorded.of_files(block["files"])
     if twice := sorted({f.data.dataset for f in files} & {*candidates["dataset"], *usage["dataset"]}):
-        raise ValueError(f"the data set {twice[0]!r} is among this tier's own and on record in {block['files']}; narrow gate's files, or call one of them otherwise")
+        raise ValueError(f"the data set {twice[0]!r} is among this tier's own and on record in {block['files']}; narrow gate's files, or call one of "
+                         "them otherwise")
     return Study([*own, *(f.data for f in files)], len(own), pd.concat([lists_of(candidates), *(f.lists for f in files)], ignore_index=True),
                  pd.concat([usage[USAGE], *(f.usage for f in files)], ignore_index=True), missing, asked, vectors)
 

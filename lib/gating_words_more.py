@@ -1,4 +1,4 @@
-"""Reach, answers, pools, promises, cost, optimism and drift of a gate, in sentences built from its tables (notebook 07; document 002; SPEC 12)."""
+"""Reach, answers, pools, promises, cost and optimism of a gate, and its reranker, in sentences from its tables (notebook 07; document 002; SPEC 12)."""
 from __future__ import annotations
 
 import pandas as pd
@@ -92,8 +92,8 @@ def conformal_words(conformal: pd.DataFrame, thresholds: pd.DataFrame | None = N
         return EMPTY.format("no gate was asked for a promise")
     out = []
     for method, rows in conformal.groupby("gate", sort=False):
-        said = [f"{rule.removeprefix('budget ')}{GAP}pp {_granted(part)}" for rule, part in rows.groupby("rule")]
-        out.append(f"What {method} gates skip, by budget: {'; '.join(said)}.")
+        said = [_granted(part, f"at {rule.removeprefix('budget ')}{GAP}pp") for rule, part in rows.groupby("rule")]
+        out.append(f"Of the calls, by budget, the {method} gates skip {', '.join(said)}.")
     needed = [f"{' / '.join(str(questions_needed(points, m)) for m in METHODS[1:])} for {points:g}{GAP}pp" for points in _budgets(conformal)]
     size = ""
     if thresholds is not None and len(thresholds):
@@ -107,11 +107,11 @@ def _budgets(rows: pd.DataFrame) -> list[float]:
     return sorted({float(r.removeprefix("budget ")) for r in rows["rule"] if r.startswith("budget ")})
 
 
-def _granted(rows: pd.DataFrame) -> str:
+def _granted(rows: pd.DataFrame, at: str) -> str:
     if not (rows["skip"] > 0).any():
-        return "nothing"
+        return f"nothing {at}"
     harm = 100 * rows["harmful"] / rows["n"]
-    return f"{percent(rows['skip'].mean())} (in {int((rows['skip'] > 0).sum())} of {many(len(rows))}; {harm.mean():.2f}{GAP}pp of harm came)"
+    return f"{percent(rows['skip'].mean())} {at} (in {int((rows['skip'] > 0).sum())} of {many(len(rows))}; {harm.mean():.2f}{GAP}pp of harm came)"
 
 
 def cost_words(cost: pd.DataFrame, k: int = 5) -> str:
@@ -164,20 +164,6 @@ def optimism_words(optimism: pd.DataFrame) -> str:
                    f"{'A gate without any search' if one == 1 else f'The best of {one}'} on {many:,} questions then keeps its rule on as many held-out "
                    f"ones in {percent(passes[0])} of {int(part['runs'].max())} runs, and surely, by the bound, in {percent(passes[1])}.")
     return paragraphs(out) or EMPTY.format("no gate was simulated")
-
-
-def drift_words(drift: pd.DataFrame) -> str:
-    """Have the inputs of served questions moved away from training? (``gating_serving_decide.drift_table``)"""
-    asked = drift[drift["n"] > 0] if len(drift) else drift
-    if asked.empty:
-        return EMPTY.format("no question was served")
-    moved = asked[asked["moved"].eq(True).fillna(False).astype(bool)]
-    names = listed([str(i) for i in moved["input"].iloc[:3]] + ([f"{len(moved) - 3} more"] if len(moved) > 3 else [])) if len(moved) else ""
-    worst = asked.iloc[int(asked["outside"].argmax())]
-    told = f"{len(moved)} of {many(len(asked), 'input')} moved beyond chance ({names}): do not trust the gate until it is learned again" if len(moved) else (
-        f"none of {many(len(asked), 'input')} moved beyond chance")
-    far = f"at most {percent(worst['outside'])} of an input lies outside the range seen in training" + (f" ({worst['input']})" if worst["outside"] > 0 else "")
-    return f"On {int(asked['n'].max())} served questions {told}; {far}."
 
 
 def reranker_words(compared: pd.DataFrame, usage: pd.DataFrame) -> str:

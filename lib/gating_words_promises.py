@@ -24,14 +24,23 @@ def promise_words(harms: pd.DataFrame, bins: pd.DataFrame) -> str:
         broken = f"more than promised in {over} of {many(len(rows))}, {none(surely)} surely" if over else f"more than promised in none of {many(len(rows))}"
         kept = int(rows["in_budget"].eq(True).sum())
         out.append(f"The {budget:g}{GAP}pp budget promised {rows['expected'].mean():.2f}{GAP}pp of harm on average, and {rows['realised'].mean():.2f} came: "
-                   f"{broken}; within the budget in {none(kept)}.")
+                   f"{broken}; within the budget in {none(kept)}.{_added_up(rows)}")
     one = budgets[budgets["rule"] == BUDGET] if (budgets["rule"] == BUDGET).any() else budgets
     return paragraphs([*out, _calibrated(one, bins), _discriminates(one)])
 
 
+def _added_up(rows: pd.DataFrame) -> str:
+    """Promised and realised harm of several cells together, in questions: what no cell shows surely, all may."""
+    if len(rows) < 2:
+        return ""
+    promised, came = (float((rows[c] * rows["n"]).sum() / 100) for c in ("expected", "realised"))
+    return f" Added up, {promised:.1f} harmed questions were promised and {came:.0f} came (the K of a data set share questions)."
+
+
 def _calibrated(harms: pd.DataFrame, bins: pd.DataFrame) -> str:
     known = harms.dropna(subset=["ece", "ece_raw"])
-    error = f"Platt scaling takes the calibration error from {_range(known['ece_raw'])} to {_range(known['ece'])}." if len(known) else ""
+    error = f"Platt scaling takes the calibration error from {_range(known['ece_raw'])} to {_range(known['ece'])}" if len(known) else ""
+    error = error and f"{error} (much of the first is that the model may have learned *the fallback has it*, whose chance bounds harm from above)."
     rows = bins if bins.empty else bins[(bins["rule"] == harms["rule"].iloc[0]) & (bins["form"] == "calibrated")]
     mine = rows if rows.empty else rows[rows["questions"] >= FEW].dropna(subset=["p_harm", "ci_low", "ci_high"])
     if mine.empty:

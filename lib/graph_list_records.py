@@ -84,8 +84,8 @@ def _read(path: Path) -> pd.DataFrame:
     if rows.empty:
         raise ValueError(f"{path.name} holds no row; {MEND}")
     if (wrong := _wrong(rows)).any():
-        raise ValueError(f"{path.name}, row {int(wrong.argmax()) + 1}: {rows[wrong].iloc[0].to_dict()} cannot be: it stands twice, lacks its key, or holds what is "
-                         f"no number of its kind; {MEND}")
+        raise ValueError(f"{path.name}, row {int(wrong.argmax()) + 1}: {rows[wrong].iloc[0].to_dict()} cannot be: it stands twice, lacks its key, or "
+                         f"holds what is no number of its kind; {MEND}")
     return rows.astype({"n_hops": int, "n": int, "undefined": int, "wins": "Int64", "losses": "Int64"})
 
 

@@ -10,7 +10,7 @@ from lib.records import Record
 
 _TRUTH = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 _SCOPES = ("own", "pooled")
-_TAKEN = ("dense", "bm25", "hybrid", "wordllama", "splade-tiny", "iterative")  # made by notebook 01
+_TAKEN = ("dense", "bm25", "hybrid", "wordllama", "splade-tiny", "iterative", "graph")  # made by notebook 01
 
 
 def _pair(record: Record, asked: set[str], known: set[str]) -> tuple[str, str]:
@@ -86,7 +86,8 @@ def pool_rows(dataset: str, records: Sequence[Record], asked: set[str], known: s
 def ranking_rows(dataset: str, records: Sequence[Record], asked: set[str], known: set[str], notes: Counter) -> list[dict]:
     """Rows of the rankings table. Without ranks, score decides and equal scores keep the file's order; without scores, 1/rank stands in, counted.
 
-    Raises DataError for a document that repeats in a list, a ranker named like one of ours (dense, bm25, hybrid), and for ranks that are not 1, 2, 3, ...
+    Raises DataError for a document that repeats in a list, a ranker named like one that notebook 01 makes (dense, graph, ...), and for ranks that are not
+    1, 2, 3, ...
     """
     lists: dict[tuple[str, str, str], list[tuple[Record, str]]] = defaultdict(list)
     for record in records:

@@ -44,7 +44,7 @@ def _told(dataset: str, rows: pd.DataFrame, mine: pd.DataFrame) -> str:
     found = [_found(r, mine) for r in _sorted(whole[whole["ranker"] == H]).itertuples()]
     if not found:
         return ""
-    said = [f"On {named(dataset)} the graph list finds, against the dense list, {listed(found)}.",
+    said = [f"The graph list against the dense list on {named(dataset)}: {listed(found)}.",
             _sentence("No clear gain: ", _limits(rows[rows["ranker"] == H])), _sentence("Larger gains on average: ", _ahead(whole))]
     return " ".join(filter(None, said))
 

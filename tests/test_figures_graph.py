@@ -96,7 +96,7 @@ def test_answer_by_hand():
             row(hops=4, n=30, estimate=0.058, low=-0.017, high=0.134), row(hops=3, n=9, estimate=-0.2, low=-0.4, high=0.1), row(hops=2, n=30),
             row(ranker="iterative", estimate=0.113, low=0.08, high=0.151), row(ranker="bm25", estimate=0.01, low=-0.1, high=0.1)]
     assert wording_graph.lists_answer(listed(*rows)) == (
-        "On MuSiQue the graph list finds, against the dense list, recall@5 +8.6 points [+4.3, +13.1] (n = 100, half 1 does not confirm half 0: "
+        "The graph list against the dense list on MuSiQue: recall@5 +8.6 points [+4.3, +13.1] (n = 100, half 1 does not confirm half 0: "
         "+1.8 points [−3.9, +7.6]) and last hop in the first 5 +8.1 points [+1.2, +15.0] (n = 100, not after Holm). "
         "No clear gain: last hop in first place (−3.0 points [−5.0, −1.0], a loss before Holm); 4 hops (recall@5 +5.8). "
         "Larger gains on average: iterative (recall@5 +11.3).")
@@ -113,8 +113,8 @@ def test_several_sets_are_named():
     rows = [row("2wiki"), row("musique"), row("2wiki", hops=4, low=-0.1), row("musique", hops=4, estimate=-0.1, low=-0.2, high=-0.05)]
     answer = wording_graph.lists_answer(listed(*rows))
     assert answer == (
-        "- On 2WikiMultiHopQA the graph list finds, against the dense list, recall@5 +10.0 points [+5.0, +15.0] (n = 100). No clear gain: 4 hops (recall@5 +10.0).\n"
-        "- On MuSiQue the graph list finds, against the dense list, recall@5 +10.0 points [+5.0, +15.0] (n = 100). No clear gain: 4 hops (recall@5 −10.0 points "
+        "- The graph list against the dense list on 2WikiMultiHopQA: recall@5 +10.0 points [+5.0, +15.0] (n = 100). No clear gain: 4 hops (recall@5 +10.0).\n"
+        "- The graph list against the dense list on MuSiQue: recall@5 +10.0 points [+5.0, +15.0] (n = 100). No clear gain: 4 hops (recall@5 −10.0 points "
         "[−20.0, −5.0], a loss).")
 
 

@@ -217,10 +217,11 @@ def test_what_is_not_printed_follows_from_the_averages():
 
 def test_slips_are_told_with_their_numbers():
     said = plain(gating_published.faults())
-    assert said.count("\n") == 5 and all(line.startswith("- ") for line in said.splitlines())
+    head, _, points = said.partition("\n\n")
+    assert head.endswith(":") and points.count("\n") == 5 and all(line.startswith("- ") for line in points.splitlines())
     assert (
-        "3 cells 218.6 points of skips together, 55 harmful and 38 beneficial ones, and deltas of −3.26 pp together; one of them must be Table 8's "
-        "worst, −3.26 pp, so the others add up to 0.00."
+        "3 cells 218.6 points of skips, 55 harmful and 38 beneficial ones, and deltas that add up to −3.26 pp; one of them must be Table 8's "
+        "worst, −3.26 pp, so those of the others add up to 0.00."
         in said
     )
     assert "prints p = 0.000 for MuSiQue at K 10; the exact sign test of 13 wins and 0 losses gives 2.4e-04." in said and stats.sign_test(13, 0) == 2 / 2**13
@@ -301,7 +302,7 @@ def test_what_a_run_lacks_is_read_from_its_tables():
     given["gating_baselines"] = given["gating_baselines"].assign(always_d_delta=np.nan)
     del given["documents"]
     table = rows_of("sample", given)["not_run"]
-    assert table["Table 4"] == "2WikiMultiHopQA, MuSiQue and HotpotQA: this run has the sample corpus; K 10"
+    assert table["Table 4"] == "2WikiMultiHopQA, MuSiQue and HotpotQA: this run has others; K 10"
     assert table["Table 8"] == "the rules budget 0.5 and budget 2; 3 cells instead of 9"
     assert "the gated list was not read for all questions in 1 of 2 rows (at worst for 380 of 400)" in table["Table 11"]
     assert "token counts of each question in 1 of 3 rows; seconds in 3 of 3 rows" in table["Table 13"]

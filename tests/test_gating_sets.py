@@ -40,7 +40,8 @@ def test_lists_by_hand():
     assert found["score"].tolist() == [1, 1, 0.5, pytest.approx(1 / 3), 1, 0.5]
 
 
-@pytest.mark.parametrize("told", [(("q", "a", 1, 1, 1), ("q", "b", 3, 2, 2)), (("q", "a", 1, 1, 1), ("q", "b", 2, 2, 1)), (("q", "a", None, 2, 1), ("q", "b", 1, None, 2))])
+@pytest.mark.parametrize("told", [(("q", "a", 1, 1, 1), ("q", "b", 3, 2, 2)), (("q", "a", 1, 1, 1), ("q", "b", 2, 2, 1)),
+                                  (("q", "a", None, 2, 1), ("q", "b", 1, None, 2))])
 def test_lists_with_a_place_left_out_or_taken_twice_are_refused(told):
     with pytest.raises(ValueError, match="candidates: the ranks of .* do not count 1, 2, 3"):
         lists_of(rows(*told))

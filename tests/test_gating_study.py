@@ -1,4 +1,4 @@
-"""What notebook 07 learns from, replays and serves: the sets as the tables tell them, the reader asked about the right passages, a saved gate that decides alike."""
+"""What notebook 07 learns from, replays and serves: sets as the tables tell them, a reader of the right passages, a saved gate that decides alike."""
 from contextlib import nullcontext
 
 import numpy as np
@@ -6,7 +6,16 @@ import pandas as pd
 import pytest
 from small_world import words
 
-from lib import evidence, gating_lists, gating_records, gating_replay, gating_serving_study, gating_study, rerankers_sample, scores
+from lib import (
+    evidence,
+    gating_lists,
+    gating_records,
+    gating_replay,
+    gating_serving_study,
+    gating_study,
+    rerankers_sample,
+    scores,
+)
 from lib.gating_features import NAMES
 from lib.gating_lasthop import replayed
 from lib.gating_models import Grid
@@ -61,8 +70,9 @@ def test_blocks_that_cannot_be_are_refused_before_any_work(changed, said):
 
 
 @pytest.mark.parametrize("changed, said", [
-    ({"k": 0}, "replay's k"), ({"budget": 1.5}, "replay's budget"), ({"questions": -1}, "replay's questions"), ({"packer": ["submod"]}, "replay names the packer"),
-    ({"packer": "gold"}, "replay names the packer"), ({"reader": {}}, "a reader needs a model"), ({"setting": None}, "replay's setting"),
+    ({"k": 0}, "replay's k"), ({"budget": 1.5}, "replay's budget"), ({"questions": -1}, "replay's questions"),
+    ({"packer": ["submod"]}, "replay names the packer"), ({"packer": "gold"}, "replay names the packer"), ({"reader": {}}, "a reader needs a model"),
+    ({"setting": None}, "replay's setting"),
     ({"setting": {"representation": "triple"}}, "replay's setting|representation"), ({"setting": {"size": 1}}, "unknown packing settings")])
 def test_replays_that_cannot_be(changed, said):
     with pytest.raises(ValueError, match=said):
@@ -155,7 +165,8 @@ def candidates(*told):
 
 
 def test_heads_by_hand():
-    rows = candidates(("d", "q", "c", 3, 1), ("d", "q", "a", 1, 3), ("d", "q", "b", 2, 4), ("d", "q", "x", None, 2), ("d", "p", "a", 1, None), ("e", "q", "z", 1, 1))
+    rows = candidates(("d", "q", "c", 3, 1), ("d", "q", "a", 1, 3), ("d", "q", "b", 2, 4), ("d", "q", "x", None, 2), ("d", "p", "a", 1, None),
+                      ("e", "q", "z", 1, 1))
     found = gating_replay.heads(rows, 2)
     assert {(r.dataset, r.qid, r.ranker): r.docs for r in found.itertuples()} == {
         ("d", "q", "H"): ("a", "b"), ("d", "q", "R"): ("c", "x"), ("d", "p", "H"): ("a",), ("e", "q", "H"): ("z",), ("e", "q", "R"): ("z",)}

@@ -61,7 +61,8 @@ def changed(column, value):
     return spoil
 
 
-@pytest.mark.parametrize("column, value", [("wins", "1.5"), ("wins", "x"), ("losses", "-3"), ("n", "-1"), ("n", "1.5"), ("n", ""), ("n_hops", "1.5"), ("n_hops", "-2"),
+@pytest.mark.parametrize("column, value", [("wins", "1.5"), ("wins", "x"), ("losses", "-3"), ("n", "-1"), ("n", "1.5"), ("n", ""), ("n_hops", "1.5"),
+                                           ("n_hops", "-2"),
                                            ("undefined", ""), ("undefined", "x"), ("estimate", "inf"), ("estimate", "x"), ("p_value", "7"), ("ci_low", "9"),
                                            ("half", "9"), ("measure", "recall_at_6"), ("wins", "1e300"), ("ranker", "")])
 def test_a_row_that_cannot_be_is_named(tmp_path, column, value):

@@ -197,7 +197,7 @@ def test_without_a_pool_all_documents_are_the_pool_where_they_are_few(tmp_path, 
     assert (loaded["report"]["pools_of_all_documents"], loaded["report"]["questions_without_pool"]) == ((1, 0) if whole else (0, 1))
 
 
-@pytest.mark.parametrize("ranker", ["dense", "bm25", "hybrid"])
+@pytest.mark.parametrize("ranker", ["dense", "bm25", "hybrid", "iterative", "graph"])
 def test_a_ranker_named_like_one_of_ours_is_refused_by_name(tmp_path, ranker):
     write(tmp_path / "documents.jsonl", {"doc_id": "d1", "text": "Town."})
     write(tmp_path / "questions.jsonl", {"qid": "q1", "question": "Who?", "answers": ["x"]})
