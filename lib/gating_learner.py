@@ -74,4 +74,6 @@ def calibrated(raw: np.ndarray, slope: float, intercept: float) -> np.ndarray:
     >>> calibrated(np.array([0.25]), 1.0, 0.0).round(6).tolist()
     [0.25]
     """
-    return 1 / (1 + np.exp(-(slope * logit(raw) + intercept)))
+    from scipy.special import expit  # quiet where a steep slope overflows
+
+    return expit(slope * logit(raw) + intercept)

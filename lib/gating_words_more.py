@@ -172,7 +172,7 @@ def reranker_words(compared: pd.DataFrame, usage: pd.DataFrame) -> str:
         return EMPTY.format("nobody reranked the union")
     name, pairs = usage["reranker"].iloc[0], usage["pairs"].astype(float).mean()
     rows = compared[(compared["measure"] == "ndcg") & compared["kind"].isin(["cross-encoder", "language model"])].dropna(subset=["delta"])
-    by = rows.assign(made_by=rows["ranker"].str.rpartition(" + ")[2], weight=rows["delta"] * rows["n"]).groupby("made_by")[["weight", "n"]].sum()
+    by = rows.assign(made_by=rows["ranker"].map(lambda name: str(name).rpartition(" + ")[2]), weight=rows["delta"] * rows["n"]).groupby("made_by")[["weight", "n"]].sum()
     mean = by["weight"] / by["n"]
     said = f"The expensive reranker here is `{name}`: it reads {pairs:.0f} passages a question, and the student D imitates it."
     if name not in mean.index:

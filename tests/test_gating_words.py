@@ -497,3 +497,9 @@ def test_the_reranker_is_named_and_stands_among_the_others(rows, said):
     told = plain(more.reranker_words(compared_rows(*rows), usage))
     assert told.startswith("The expensive reranker here is `cross`: it reads 12 passages a question") and said in told
     assert "nobody reranked the union" in more.reranker_words(compared_rows(*rows), usage.head(0))
+
+
+def test_a_reranker_that_no_audit_compared_is_named_alone():
+    """A run without gold compares none."""
+    usage = pd.DataFrame({"dataset": "a", "qid": ["q1"], "reranker": "cross", "pairs": [10], "tokens": 1.0})
+    assert plain(more.reranker_words(compared_rows(), usage)).endswith("The audit did not compare it with a first stage.")
