@@ -8,6 +8,7 @@ from lib import chart_words as words
 from lib.charts import INK, MUTED, PAPER, NothingToDraw, ready, row_axis
 from lib.gating_cells import POINT
 from lib.gating_harm import FEW
+from lib.gating_words_idle import NOTHING, counts
 from lib.wording import named
 
 KEPT, SURE, BROKEN, PROMISE = "#2A9D8F", "#0B3C6F", "#CF5A12", "#82888F"
@@ -29,7 +30,8 @@ def held_out(cells: pd.DataFrame, rule: str, tier: str | None = None) -> alt.HCo
     df = ready(df.sort_values(["dataset", "k"]), "held_out", *NEEDED)
     names = list(VERDICTS)
     df["cell"] = [f"{named(d)}, K {k}" for d, k in zip(df["dataset"], df["k"])]
-    df["verdict"] = [names[0 if s else 1 if w else 2] for s, w in zip(df["surely_within"], df["within"])]
+    df["verdict"] = [names[0 if s else 1 if w else 2] for s, w in zip(df["surely_within"] | (df["skip"] == 0), df["within"])]  # no skip, no loss
+    bounded = df[df["skip"] > 0]  # the bound speaks of skips
     df["counts"] = [f"{h} / {b}" for h, b in zip(df["harmful"], df["beneficial"])]
     rows, height = df["cell"].tolist(), ROW * len(df)
     y = alt.Y("cell:N", sort=rows, title=None, axis=row_axis(rows))
@@ -42,14 +44,14 @@ def held_out(cells: pd.DataFrame, rule: str, tier: str | None = None) -> alt.HCo
     left = alt.layer(alt.Chart(df).mark_rule(strokeWidth=1.6).encode(x=alt.X("skip_low:Q", title=skipped), x2="skip_high:Q", y=y, color=colour),
                      alt.Chart(df).mark_tick(color=PROMISE, thickness=2.4, size=15).encode(x=alt.X("inner_skip:Q", title=skipped), y=y),
                      alt.Chart(df).mark_point(filled=True, size=62, opacity=1).encode(x=share, y=y, color=colour, shape=shape))
-    low, high = min(df["ci_low"].min(), df["bound"].min(), -2 * POINT), max(df["ci_high"].max(), POINT)
+    low, high = min(df["ci_low"].min(), *bounded["bound"], -2 * POINT), max(df["ci_high"].max(), POINT)
     span = alt.Scale(domain=[low - 0.06 * (high - low), high + 0.06 * (high - low)], nice=False)
     lines = [alt.Chart(pd.DataFrame({"at": [at]})).mark_rule(color=INK, strokeWidth=1, strokeDash=dash).encode(x=alt.X("at:Q", title=changed))
              for at, dash in ((0, [1, 0]), (-POINT, [4, 3]))]
     delta = alt.X("delta:Q", title=changed, scale=span)
     right = alt.layer(*lines,
                       alt.Chart(df).mark_rule(strokeWidth=1.6).encode(x=alt.X("ci_low:Q", title=changed), x2="ci_high:Q", y=bare, color=colour),
-                      alt.Chart(df).mark_tick(color=INK, thickness=2, size=9).encode(x=alt.X("bound:Q", title=changed), y=bare),
+                      alt.Chart(bounded).mark_tick(color=INK, thickness=2, size=9).encode(x=alt.X("bound:Q", title=changed), y=bare),
                       alt.Chart(df).mark_point(filled=True, size=62, opacity=1).encode(x=delta, y=bare, color=colour, shape=shape),
                       alt.Chart(df).mark_text(align="left", fontSize=11, color=MUTED).encode(x=alt.value(CHANGED + 14), y=bare, text="counts:N"),
                       alt.Chart(pd.DataFrame([{"head": "harmful / beneficial"}])).mark_text(align="left", fontSize=11, color=MUTED).encode(
@@ -63,9 +65,13 @@ def held_out(cells: pd.DataFrame, rule: str, tier: str | None = None) -> alt.HCo
 
 def finding(df: pd.DataFrame) -> str:
     """Skips and cost on average, and how many cells keep the 1 pp rule, by the bare delta and surely."""
-    within, surely, harmed = int(df["within"].sum()), int(df["surely_within"].sum()), int((df["harmful"] > 0).sum())
+    (active, within, surely), harmed = counts(df), int((df["harmful"] > 0).sum())
+    if not active:
+        return f"The gate {NOTHING}"
+    idle = len(df) - active
+    apart = f"it skips nothing in {idle} of {len(df)}, {within} of the other {active}" if idle else f"{within} of {active}"
     said = (f"On average the gate skips {words.percent(df['skip'].mean())} at {words.signed(df['delta'].mean(), 1)} pp: "
-            f"{within} of {len(df)} cells lose at most 1 pp")
+            f"{apart} cell{'' if active == 1 else 's'} {'loses' if within == 1 else 'lose'} at most 1 pp")
     sure = "none of them surely" if within and not surely else f"{surely} surely" if within else "and so none surely"
     return f"{said}, {sure}; skips do harm in {harmed}"
 

@@ -1,4 +1,4 @@
-"""What gates learn from, of corpora too large for a notebook, made once and kept without any text (document 002; SPEC 12).
+"""What gates learn from, of corpora too large for a notebook, made once and kept without any text (document 002).
 
 usage: python -m lib.gating_records --world 1000 --documents 3000 --out FOLDER        1,000 questions at each of 1, 2 and 3 hops
        python -m lib.gating_records --corpus F --questions F --supporting F --dataset 2wiki-corpus --out FOLDER
@@ -13,6 +13,7 @@ import argparse
 import gzip
 import logging
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -135,6 +136,12 @@ def file_names(dataset: str) -> list[str]:
     return [dataset + end for end in ENDS.values()]
 
 
+def check_absent(folder: str | Path, names: Sequence[str], replace: bool) -> None:
+    """Raise ValueError where a file of one of ``names`` is there already, unless it may be replaced."""
+    if not replace and (there := [n for n in names if (Path(folder) / n).exists()]):
+        raise ValueError(f"{there[0]} is there already; name the data set otherwise (--dataset), or ask for --replace")
+
+
 def run(given: argparse.Namespace) -> str:
     """Read or generate, rank, rerank, write; what was done, in a sentence."""
     from lib.viability_run import check_folder  # it takes a second
@@ -146,6 +153,7 @@ def run(given: argparse.Namespace) -> str:
         raise ValueError("name a corpus by --corpus, --questions and --supporting, or ask for a generated one by --world N")
     name = given.dataset if given.dataset is not None else "world" if given.world else "corpus"
     check_folder(given.out, files, file_names(name), "question set")  # before hours of scoring
+    check_absent(given.out, file_names(name), given.replace)
     tables = world_tables(given.world, given.documents, dataset=name) if given.world else corpus_tables(*files, name)
     questions, candidates = recorded(tables, Store(), given.vectors)
     names = write(questions, candidates, given.out)
@@ -154,11 +162,13 @@ def run(given: argparse.Namespace) -> str:
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m lib.gating_records", description=__doc__.split("\n")[0])
-    for name in ("corpus", "questions", "supporting"):
-        parser.add_argument(f"--{name}", type=Path, help="file of the release")
-    parser.add_argument("--dataset", help="name of the data set in every table")
+    told = {"corpus": "JSON or JSON lines: title, text", "questions": "id or _id, question", "supporting": "_id, type, supporting_facts, answer"}
+    for name, fields in told.items():
+        parser.add_argument(f"--{name}", type=Path, help=fields)
+    parser.add_argument("--replace", action="store_true", help="write over files of this data set that are there")
+    parser.add_argument("--dataset", help="its name in every table and in the file names (default world or corpus)")
     parser.add_argument("--world", type=int, default=0, help="questions at each of 1, 2 and 3 hops of a generated world")
-    parser.add_argument("--documents", type=int, default=3000)
+    parser.add_argument("--documents", type=int, default=3000, help="passages of the world, a multiple of 6 (default 3000)")
     parser.add_argument("--vectors", type=Path, default=CACHE)
     parser.add_argument("--out", required=True, help="folder of the two files")
     given = parser.parse_args(arguments)

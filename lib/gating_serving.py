@@ -18,14 +18,16 @@ from lib.gating_inputs import QuestionSet
 from lib.gating_models import FULL, Grid, design
 from lib.gating_select import Gate, select
 from lib.gating_serving_models import checked, checked_summary, exported
+from lib.gating_serving_parts import norm_of, student_in, taught
+from lib.graph_list_distilled import Student
 from lib.tables import write_atomically
 from lib.whole import is_number, is_whole
 
-VERSION = 1
+VERSION = 2
 BINS = 10  # of the training summary, by deciles
 CONSTANT = ("always", "never", "refused")
 FIELDS = ("version", "schema", "features", "dataset", "k", "rule", "model", "label", "fallback", "threshold", "slope", "intercept", "base_rate",
-          "numbers", "centre", "directions", "inputs", "training")
+          "numbers", "centre", "directions", "encoder", "norm", "student", "inputs", "training")
 MEND = "save the gate again with lib.gating_serving.save"
 
 
@@ -34,7 +36,11 @@ class ArtefactError(ValueError):
 
 
 class Served(NamedTuple):
-    """A gate read back: ``model`` lr, rf, gbm or one of CONSTANT; ``numbers`` the model's; ``inputs`` the training summary of every column it sees."""
+    """A gate read back: ``model`` lr, rf, gbm or one of CONSTANT; ``numbers`` the model's; ``inputs`` the training summary of every column it sees.
+
+    ``encoder``: who makes the question's vector ("": not told), ``norm``: the length that all training vectors had, NaN where they differed; ``student``: of the
+    list D (``graph_list_distilled``), None where the gate does not fall back on it or it was not given.
+    """
 
     dataset: str
     k: int
@@ -49,6 +55,9 @@ class Served(NamedTuple):
     numbers: dict[str, Any]
     centre: np.ndarray
     directions: np.ndarray
+    encoder: str
+    norm: float
+    student: Student | None
     inputs: dict[str, dict[str, Any]]
     training: dict[str, Any]
 
@@ -58,8 +67,11 @@ def final_gate(data: QuestionSet, k: int, rule: Rule = RULES[2], grid: Grid = FU
     return select(data, np.arange(len(data.qids)), (k,), (rule,), grid, seed)[0][0]
 
 
-def content_of(gate: Gate, data: QuestionSet) -> dict:
-    """The artefact of ``gate``, learned from the questions ``data``, as plain values. Raises ValueError for a model that cannot be served."""
+def content_of(gate: Gate, data: QuestionSet, encoder: str = "", student: Student | None = None) -> dict:
+    """The artefact of ``gate``, learned from the questions ``data``, as plain values. Raises ValueError for a model that cannot be served.
+
+    ``encoder``: the name of who made the vectors; ``student``: of list D, fitted on these questions, kept where the gate falls back on it.
+    """
     c, scorer = gate.choice, gate.scorer
     x = data.features if scorer is None else design(data.features, data.vectors, scorer.basis)
     names = [*NAMES, *(f"pca_{i + 1}" for i in range(x.shape[1] - len(NAMES)))]
@@ -71,6 +83,7 @@ def content_of(gate: Gate, data: QuestionSet) -> dict:
             "intercept": _plain(c.intercept), "base_rate": _plain(c.base_rate), "numbers": numbers,
             "centre": [] if scorer is None else scorer.basis.centre.tolist(),
             "directions": [] if scorer is None else scorer.basis.directions.T.tolist(),
+            "encoder": encoder, "norm": norm_of(data.vectors), "student": taught(student) if c.fallback == "D" else None,
             "inputs": [{"name": name, **summary(column)} for name, column in zip(names, x.T)],
             "training": {"n": int(c.n), "positives": int(c.positives), "skip": float(c.cut.skip), "delta": float(c.cut.delta),
                          "expected": float(c.cut.expected), "harmful": int(c.cut.harmful), "beneficial": int(c.cut.beneficial)}}
@@ -96,9 +109,9 @@ def shares(column: np.ndarray, edges: np.ndarray) -> np.ndarray:
     return np.bincount(np.searchsorted(edges, column, side="left"), minlength=len(edges) + 1) / max(len(column), 1)
 
 
-def save(gate: Gate, data: QuestionSet, path: Path | str) -> Path:
-    """Write the artefact; the same bytes for the same gate. Returns the path."""
-    body = _text(content_of(gate, data))
+def save(gate: Gate, data: QuestionSet, path: Path | str, encoder: str = "", student: Student | None = None) -> Path:
+    """Write the artefact (``content_of``); the same bytes for the same gate. Returns the path."""
+    body = _text(content_of(gate, data, encoder, student))
     text = _text({"checksum": _sum(body), "gate": json.loads(body)})
     write_atomically(Path(path), lambda p: Path(p).write_text(text, encoding="utf-8"))
     return Path(path)
@@ -154,7 +167,7 @@ def _finite(literal: str) -> float:
 def _served(content: dict) -> Served:
     if wrong := sorted(set(FIELDS) ^ set(content)):
         raise ValueError(f"fields {wrong} are missing or too many")
-    for name in ("dataset", "rule", "model", "label", "fallback"):
+    for name in ("dataset", "rule", "model", "label", "fallback", "encoder"):
         if not isinstance(content[name], str):
             raise ValueError(f"{name} is {content[name]!r}, expected text")
     if not is_whole(content["k"], 1) or content["features"] != list(NAMES):
@@ -169,7 +182,9 @@ def _served(content: dict) -> Served:
         raise ValueError(f"fallback {content['fallback']!r} or label {content['label']!r} is none")
     if content["fallback"] == "none" and content["model"] not in ("never", "refused"):
         raise ValueError(f"a gate of model {content['model']} may skip, but has no fallback")
-    values = {n: _number(n, content[n]) for n in ("threshold", "slope", "intercept", "base_rate")}
+    values = {n: _number(n, content[n]) for n in ("threshold", "slope", "intercept", "base_rate", "norm")}
+    if values["norm"] < 0:
+        raise ValueError(f"norm is {values['norm']}, expected the length of a vector")
     if not np.isnan(values["base_rate"]) and not 0 <= values["base_rate"] <= 1:
         raise ValueError(f"base_rate is {values['base_rate']}, expected a share")
     if not constant and any(np.isnan(values[n]) for n in ("threshold", "slope", "intercept")):
@@ -177,8 +192,8 @@ def _served(content: dict) -> Served:
     inputs = checked_summary(content["inputs"], NAMES, len(NAMES) + directions.shape[1])
     if not is_whole(content["training"]["n"], 0):
         raise ValueError(f"training.n is {content['training']['n']!r}, expected how many questions the gate was learned from")
-    rest = {n: content[n] for n in ("dataset", "rule", "model", "label", "fallback", "training")}
-    return Served(k=int(content["k"]), **rest, **values, numbers=numbers, centre=centre, directions=directions, inputs=inputs)
+    rest = {n: content[n] for n in ("dataset", "rule", "model", "label", "fallback", "encoder", "training")}
+    return Served(k=int(content["k"]), **rest, **values, student=student_in(content["student"]), numbers=numbers, centre=centre, directions=directions, inputs=inputs)
 
 
 def _number(name: str, value: object) -> float:

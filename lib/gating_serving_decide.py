@@ -7,10 +7,12 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from lib import graph_list_distilled as distilled
 from lib.gating_features import features_of
 from lib.gating_models import CLIP, raw_harm
 from lib.gating_serving import Served, shares
 from lib.gating_serving_models import chance
+from lib.gating_serving_parts import NORM
 from lib.keys import check_once, keyed
 from lib.ranking import QUESTION
 from lib.whole import is_number
@@ -46,11 +48,27 @@ def inputs_of(gate: Served, question: str, lists: Lists, vector: Sequence[float]
         return features
     vector = np.zeros(0) if vector is None else np.asarray(vector, float)
     if vector.shape != gate.centre.shape:
-        raise ValueError(f"this gate reads the question's vector of {len(gate.centre)} numbers, got {vector.size}; "
-                         "give that of the encoder it was learned with")
+        raise ValueError(f"this gate reads the question's vector of {len(gate.centre)} numbers, got {vector.size}; {_mend(gate)}")
     if not np.isfinite(vector).all():
         raise ValueError("the question's vector holds a NaN or an infinite number; encode the question again")
+    if abs(float(np.linalg.norm(vector)) - gate.norm) > NORM:  # never where the norm is not known
+        raise ValueError(f"the question's vector has length {np.linalg.norm(vector):.3f}, those that the gate learned from {gate.norm:.3f}; {_mend(gate)}")
     return np.concatenate([features, (vector - gate.centre) @ gate.directions])
+
+
+def _mend(gate: Served) -> str:
+    return f"give that of the encoder it was learned with{f' ({gate.encoder})' if gate.encoder else ''}, made as lib.vectors.truncate(embed(...)) makes it"
+
+
+def distilled_list(gate: Served, candidates: pd.DataFrame) -> pd.DataFrame:
+    """The lists D of ``candidates`` (``gating_lists.candidates``) by the student in the artefact: dataset, qid, rank, doc_id.
+
+    Raises ValueError for a gate that holds none.
+    """
+    if gate.student is None:
+        raise ValueError(f"this gate holds no student: it falls back on {gate.fallback}; save it with the student of its training questions")
+    rows = distilled.place_features(candidates)
+    return distilled.ordered(rows, distilled.scores(gate.student, rows))[[*QUESTION, "rank", "doc_id"]]
 
 
 def decide(gate: Served, question: str, lists: Lists, vector: Sequence[float] | None = None) -> Decision:

@@ -12,8 +12,10 @@ from lib.gating_models import grid_of
 from lib.gating_select import chances, skips
 from lib.gating_serving import Served, final_gate, load, save
 from lib.gating_serving_decide import DRIFT, SERVED, drift_table, served_table
+from lib.gating_sets import student_of
 from lib.gating_study import Study
 from lib.gating_words import many
+from lib.wording import named
 
 TAUGHT = "taught"  # whether the gate learned from a question
 
@@ -29,14 +31,18 @@ class Kept(NamedTuple):
     same: bool
 
 
-def kept(study: Study, k: int, path: Path, grid: str = "small", seed: int = 0) -> Kept:
-    """Learn a gate from the tier's first question set, save and load it, and let it decide all questions of that data set one by one."""
+def kept(study: Study, k: int, path: Path, grid: str = "small", candidates: pd.DataFrame | None = None, encoder: str = "", seed: int = 0) -> Kept:
+    """Learn a gate from the tier's first question set, save and load it, and let it decide all questions of that data set one by one.
+
+    ``grid``: the one whose worth the nested run has told; ``candidates``: the table gate_candidates, from which the student of D is saved with the gate.
+    """
     nothing = Kept(None, path, pd.DataFrame(columns=[*SERVED, TAUGHT]), pd.DataFrame(columns=DRIFT), True)
     if not study.own:
         return nothing
     data = study.sets[0]
     gate = final_gate(data, k, grid=grid_of(grid), seed=seed)
-    served = load(save(gate, data, path))
+    student = None if candidates is None or gate.choice.fallback != "D" else student_of(candidates, data)
+    served = load(save(gate, data, path, encoder, student))
     mine = (study.asked["dataset"] == data.dataset).to_numpy()
     asked, lists = study.asked[mine].reset_index(drop=True), study.lists[study.lists["dataset"] == data.dataset]
     table, inputs = served_table(served, asked, lists, study.vectors[mine])
@@ -54,10 +60,10 @@ def words(made: Kept) -> str:
     taught, strange = served[served[TAUGHT]], served[~served[TAUGHT]]
     kind = {"lr": "a logistic regression", "rf": "a forest", "gbm": "boosted trees", "never": "the constant *never skip*",
             "always": "the constant *always skip*", "refused": "a refusal (nothing to learn from)"}[gate.model]
-    said = (f"The gate of `{gate.dataset}` at K {gate.k} is {kind}, falls back on {gate.fallback}, and fills a file of "
+    said = (f"The gate of {named(gate.dataset)} at K {gate.k} is {kind}, falls back on {gate.fallback}, and fills a file of "
             f"{made.path.stat().st_size / 1000:,.0f} kB. Of its {many(len(taught), 'training question')} it would skip "
             f"{percent(taught['action'].eq('skip').mean())}; ")
-    said += "every decision is the research code's." if made.same else "**some decisions differ from the research code's.**"
+    said += "every decision equals the research code's." if made.same else "**some decisions differ from the research code's.**"
     if strange.empty:
         return said
     moved = made.drift[made.drift["moved"].eq(True).fillna(False).astype(bool)]

@@ -49,6 +49,7 @@ def targets_of(gold: pd.DataFrame, documents: pd.DataFrame) -> pd.DataFrame:
 def distiller(candidates: pd.DataFrame) -> FitDistilled:
     """``fit(dataset, train, ahead)``: the lists D of the questions ``ahead`` by a student of the reranker's orders of the questions ``train`` alone."""
     candidates = keyed(candidates, "candidates")  # the folds ask for qids as text
+    check_once(candidates, [*QUESTION, "doc_id"], "candidates", "give new questions qids of their own")
     rows = distilled.place_features(candidates)
     titles = candidates[[*QUESTION, "doc_id", "title_key"]].rename(columns={"title_key": "title"})
     teacher = candidates.loc[candidates["rank_r"].notna(), [*QUESTION, "doc_id", "rank_r"]].rename(columns={"rank_r": "rank"})
@@ -64,6 +65,15 @@ def distiller(candidates: pd.DataFrame) -> FitDistilled:
         return made.assign(rank=made.groupby("qid").cumcount() + 1)[["qid", "rank", "doc_id", "title"]]
 
     return fit
+
+
+def student_of(candidates: pd.DataFrame, data: QuestionSet) -> distilled.Student | None:
+    """The student of D fitted on all questions of ``data``, to be saved with a gate; None where the reranker ordered none of them."""
+    mine = keyed(candidates, "candidates").query("dataset == @data.dataset")
+    teacher = mine.loc[mine["rank_r"].notna(), [*QUESTION, "doc_id", "rank_r"]].rename(columns={"rank_r": "rank"})
+    if teacher.empty:
+        return None
+    return distilled.fit(distilled.sums(distilled.place_features(mine), teacher), [(data.dataset, q) for q in data.qids])
 
 
 def sets_of(candidates: pd.DataFrame, gold: pd.DataFrame, documents: pd.DataFrame, questions: pd.DataFrame, vectors: np.ndarray | None = None,

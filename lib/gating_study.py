@@ -70,6 +70,9 @@ def opened(candidates: pd.DataFrame, usage: pd.DataFrame, gold: pd.DataFrame, do
     if twice := sorted({f.data.dataset for f in files} & {*candidates["dataset"], *usage["dataset"]}):
         raise ValueError(f"the data set {twice[0]!r} is among this tier's own and on record in {block['files']}; narrow gate's files, or call one of "
                          "them otherwise")
+    if block["files"] and not files:
+        unseen = pd.DataFrame([(tier, block["files"], "no question set on record is called so", 0)], columns=list(missing))
+        missing = pd.concat([missing, unseen], ignore_index=True)
     return Study([*own, *(f.data for f in files)], len(own), pd.concat([lists_of(candidates), *(f.lists for f in files)], ignore_index=True),
                  pd.concat([usage[USAGE], *(f.usage for f in files)], ignore_index=True), missing, asked, vectors)
 

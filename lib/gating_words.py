@@ -11,6 +11,7 @@ import pandas as pd
 from lib.chart_words import GAP, listed, percent, signed, verdict
 from lib.gating_bound import lower_bound
 from lib.gating_cells import POINT
+from lib.gating_words_idle import NOTHING, counts, refused_words, unchanged
 from lib.wording import named
 
 K = 5
@@ -68,31 +69,46 @@ def answer(always: pd.DataFrame, cells: pd.DataFrame, rules: pd.DataFrame, k: in
     parts = []
     for _, row in near(always, k).iterrows():
         gates = cells[(cells["dataset"] == row["dataset"]) & (cells["k"] == row["k"]) & cells["rule"].isin([COVERAGE, BUDGET])]
-        kept = [f"{_calls(g)} at {change(g)} ({RULE_WORDS[g['rule']].removeprefix('the ')})" for _, g in gates.sort_values("rule").iterrows()]
-        said = f" An honest gate skips {' or '.join(kept)}, against always reranking." if kept and decided(row) != "loses" else ""
-        parts.append(f"On {named(row['dataset'])} ({row['n']:,} questions) the reranker has the last hop among the first {row['k']} for "
-                     f"{percent(row['rerank'])}, the graph list H for {percent(row['h'])} ({change(row)}).{said} Advice: {advice(row, gates)}.")
-    over = [_over_all(r.iloc[0]) for r in (rules[rules["rule"] == name] for name in (COVERAGE, BUDGET)) if len(r)]
+        kept = [f"{_calls(g)} ({RULE_WORDS[g['rule']].removeprefix('the ')})" for _, g in gates.sort_values("rule").iterrows()]
+        kept = kept if (gates["skip"] > 0).any() else ["nothing"] * (len(gates) > 0)
+        against = ", against always reranking" if (gates["skip"] > 0).any() else ""
+        said = f" An honest gate skips {' or '.join(kept)}{against}." if kept and decided(row) != "loses" else ""
+        parts.append(f"On {named(row['dataset'])} ({many(row['n'], 'question')}) the reranker has the last hop among the first {row['k']} for "
+                     f"{percent(row['rerank'])}, the graph list H for {percent(row['h'])} ({_changed(row)}).{said} Advice: {advice(row, gates)}.")
+    told = [rules[rules["rule"] == name] for name in (COVERAGE, BUDGET)]
+    over = [_over_all(r.iloc[0], cells[(cells["rule"] == r["rule"].iloc[0]) & (cells["skip"] == 0)]) for r in told if len(r)]
     cells_of = int(rules["cells"].max()) if over else 0
     return " ".join([*parts, f"Over {_cells(cells_of)} {'; '.join(over)}."] if over else parts)
 
 
 def _calls(gate: pd.Series) -> str:
-    return f"{percent(gate['skip'])} of the calls" if gate["skip"] < 1 else f"every call, handing on {gate['fallbacks'].replace('/', ' or ')},"
+    if gate["skip"] == 0:
+        return "nothing"
+    skipped = f"{percent(gate['skip'])} of the calls" if gate["skip"] < 1 else f"every call, handing on {gate['fallbacks'].replace('/', ' or ')},"
+    return f"{skipped} at {change(gate)}"
 
 
-def _over_all(r: pd.Series) -> str:
-    return (f"{RULE_WORDS[r['rule']]} skips {percent(r['skip'])} at {change(r)}: {_of(r['cells_within'], r['cells'])} at most 1{GAP}pp as measured, "
-            f"{none(r['cells_surely_within'])} surely")
+def _changed(row: pd.Series) -> str:
+    return change(row) if row["wins"] + row["losses"] else unchanged(row["n"])
 
 
-def _of(some: int, every: int) -> str:
-    return f"{none(some)} of {every} {'loses' if some == 1 else 'lose'}"
+def _over_all(r: pd.Series, idle: pd.DataFrame) -> str:
+    """One rule over all cells; ``idle``: its cells without a skip, which are counted apart."""
+    if r["skip"] == 0:
+        return f"{RULE_WORDS[r['rule']]} {NOTHING}"
+    some, every, sure = r["cells_within"] - len(idle), r["cells"] - len(idle), r["cells_surely_within"] - int(idle["surely_within"].sum())
+    return (f"{RULE_WORDS[r['rule']]} skips {percent(r['skip'])} at {change(r)}: {_lose(some, every, len(idle))} at most 1{GAP}pp as measured, "
+            f"{none(sure)} surely")
+
+
+def _lose(some: int, every: int, idle: int) -> str:
+    apart = f"{idle} of {every + idle} skip{'s' if idle == 1 else ''} nothing, of the other {every} " if idle else ""
+    return f"{apart}{none(some)} {'' if idle else f'of {every} '}{'loses' if some == 1 else 'lose'}"
 
 
 def many(count: int, noun: str = "cell") -> str:
-    """'1 cell', '3 cells'."""
-    return f"{int(count)} {noun}{'' if count == 1 else 's'}"
+    """'1 cell', '3,000 cells'."""
+    return f"{int(count):,} {noun}{'' if count == 1 else 's'}"
 
 
 def none(some: int) -> str:
@@ -109,7 +125,7 @@ def advice(always: pd.Series, gates: pd.DataFrame) -> str:
     if worth == "loses":
         return "never rerank, H alone is better"
     if worth == "undecided":
-        return f"undecided, since {always['n']} questions do not tell whether the reranker improves on H at all"
+        return f"undecided, since {many(always['n'], 'question')} {'does' if always['n'] == 1 else 'do'} not tell whether the reranker improves on H at all"
     if gates.empty:
         return "always rerank, no gate was run here"
     sure = skipping[skipping["surely_within"].astype(bool)].sort_values("skip")
@@ -128,8 +144,8 @@ def always_words(always: pd.DataFrame) -> str:
     """Whether always reranking finds more than H at every K, a point a data set (gating_always)."""
     out = []
     for dataset, part in always.groupby("dataset", sort=False) if len(always) else ():
-        said = [f"K {r['k']} {_than_h(r)} ({change(r)})" for _, r in part.sort_values("k").iterrows()]
-        out.append(f"Always reranking against H on {named(dataset)} ({part['n'].iloc[0]:,} questions): {', '.join(said)}.")
+        said = [f"K {r['k']} {f'{_than_h(r)} ({change(r)})' if r['wins'] + r['losses'] else unchanged(r['n'])}" for _, r in part.sort_values("k").iterrows()]
+        out.append(f"Always reranking against H on {named(dataset)} ({many(part['n'].iloc[0], 'question')}): {'; '.join(said) if any(', ' in s.partition(' (')[0] for s in said) else ', '.join(said)}.")
     return paragraphs(out) or NO_GATE
 
 
@@ -149,6 +165,8 @@ def coverage_words(cells: pd.DataFrame, rivals: pd.DataFrame | None = None) -> s
         return NO_GATE
     out = [_rule(cells[cells["rule"] == rule]) for rule in (COVERAGE, BUDGET) if (cells["rule"] == rule).any()]
     mine = cells[cells["rule"] == COVERAGE] if (cells["rule"] == COVERAGE).any() else cells
+    if not (cells["skip"] > 0).any():
+        return paragraphs([f"The gate {NOTHING}.", _student(mine, rivals), refused_words(cells)])
     promised, held = mine["inner_delta"].mean(), mine["delta"].mean()
     less = "less, as is to be expected of a threshold that was searched for (one run cannot tell it from chance; the simulation in section 17 can)"
     out.append(f"The inner folds promised {signed(promised, 1)}{GAP}pp on average, held-out questions give {signed(held, 1)}: "
@@ -157,18 +175,20 @@ def coverage_words(cells: pd.DataFrame, rivals: pd.DataFrame | None = None) -> s
     fewest = next(n for n in range(1, 2000) if lower_bound(0, 0, n) >= -POINT)
     if (mine["n"] < fewest).any():
         out.append(f"With fewer than {fewest} questions not even a gate without a single harmful skip is surely within 1{GAP}pp, unless skips also help.")
-    if cells["refused"].sum():
-        out.append(f"{many(cells['refused'].sum(), 'fold')} refused to skip: their training questions held no harm to learn from.")
-    return paragraphs(out)
+    return paragraphs([*out, refused_words(cells)])
 
 
 def _rule(rows: pd.DataFrame) -> str:
-    sure, inside = rows[rows["surely_within"].astype(bool)], int(rows["within"].sum())
+    (active, inside, _), moved, rule = counts(rows), rows[rows["skip"] > 0], RULE_WORDS[rows["rule"].iloc[0]]
+    rule = f"{rule[0].upper()}{rule[1:]}"
+    if not active:
+        return f"{rule} {NOTHING}."
+    sure, idle = moved[moved["surely_within"].astype(bool)], len(rows) - active
     harmed, kept = int((rows["harmful"] > 0).sum()), f"{len(sure)} surely ({places(sure)})" if len(sure) else "none surely"
     span = f" ({percent(rows['skip'].min())} to {percent(rows['skip'].max())})" if len(rows) > 1 else ""
-    rule = RULE_WORDS[rows["rule"].iloc[0]]
-    return (f"{rule[0].upper()}{rule[1:]} skips {percent(rows['skip'].mean())} of the calls{span}. As measured {none(inside)} of {many(len(rows))} "
-            f"{'loses' if inside == 1 else 'lose'} at most 1{GAP}pp, {kept}. Skips did harm in {none(harmed)} of {many(len(rows))}: "
+    apart = f" In {idle} of {many(len(rows))} it {NOTHING} there." if idle else ""
+    return (f"{rule} skips {percent(rows['skip'].mean())} of the calls{span}.{apart} As measured {none(inside)} of {'the other ' if idle else ''}"
+            f"{many(active)} {'loses' if inside == 1 else 'lose'} at most 1{GAP}pp, {kept}. Skips did harm in {none(harmed)} of {many(active)}: "
             f"{int(rows['harmful'].sum())} harmful, {int(rows['beneficial'].sum())} beneficial.")
 
 

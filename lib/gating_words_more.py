@@ -27,7 +27,7 @@ def lasthop_words(levels: pd.DataFrame) -> str:
             tail = ["out of reach" if missing == here else f"out of reach for {listed(missing)}"] if missing else []
             said.append(f"{percent(1 - alpha)} {', '.join([*found, *tail])}")
         if said:
-            out.append(f"Places to read on {named(dataset)} ({part['n'].iloc[0]:,} questions): {'; '.join(said)}.")
+            out.append(f"Places to read on {named(dataset)} ({many(part['n'].iloc[0], 'question')}): {'; '.join(said)}.")
     return paragraphs(out) or EMPTY.format("no list was read at several depths")
 
 
@@ -45,12 +45,12 @@ def replayed_words(replayed: pd.DataFrame, k: int = 5) -> str:
     for _, r in rows[rows["rule"].isin(rules)].sort_values(["dataset", "rule"]).iterrows():
         start = f"{named(r['dataset'])} (K {r['k']}) under {RULE_WORDS.get(r['rule'], r['rule'])}"
         if not r["covered"]:
-            out.append(f"On {start} what is handed on was read for none of {r['n']:,} questions: no answer can be replayed.")
+            out.append(f"On {start} what is handed on was read for none of {many(r['n'], 'question')}: no answer can be replayed.")
             continue
         what = "the gate changes no answer's F1" if r["delta"] == r["ci_low"] == r["ci_high"] == 0 else ANSWERS[verdict(r["ci_low"], r["ci_high"])]
         part = "" if r["covered"] == r["n"] else f"; of the other {r['n'] - r['covered']:,} nothing is known"
         out.append(f"On {start} F1 is {r['h']:.2f} from H, {r['rerank']:.2f} reranked and {r['gated']:.2f} gated; against always reranking "
-                   f"{change(r, digits=3, unit='')} on {r['covered']:,} of {r['n']:,} questions: {what}{part}.")
+                   f"{change(r, digits=3, unit='')} on {r['covered']:,} of {many(r['n'], 'question')}: {what}{part}.")
     return paragraphs(out)
 
 
@@ -68,7 +68,7 @@ def pools_words(pools: pd.DataFrame, k: int = 5) -> str:
             b = base.iloc[0]
             said = [f"{_orderer(r['pool'])} {change(r)} ({WORTH[decided(r)]})" for _, r in more.iterrows()]
             proof = "" if any(decided(r) != "undecided" for _, r in more.iterrows()) else " To see no difference is no proof that there is none."
-            out.append(f"On {named(dataset)} ({b['n']:,} questions, K {b['k']}) the reranker finds {percent(b['coverage'])} in the pool "
+            out.append(f"On {named(dataset)} ({many(b['n'], 'question')}, K {b['k']}) the reranker finds {percent(b['coverage'])} in the pool "
                        f"{b['pool'].partition(', ')[0]}; against that, {'; '.join(said)}.{proof}")
     return paragraphs(out) or EMPTY.format("no larger pool was reranked")
 
@@ -123,7 +123,7 @@ def cost_words(cost: pd.DataFrame, k: int = 5) -> str:
         said = [f"{r['gated_per_1k']:.2f} under {RULE_WORDS.get(r['rule'], r['rule'])} ({_saved(r)})" for _, r in rows.iterrows()]
         first = rows.iloc[0]
         counted = "" if first["counts"] == "measured" and first["measured"] == first["n"] else (
-            f" Counts: {first['counts']}, {first['measured']:,} of {first['n']:,} questions.")
+            f" Counts: {first['counts']}, {first['measured']:,} of {many(first['n'], 'question')}.")
         out.append(f"On {named(dataset)} (K {first['k']}) reranking 1,000 questions costs {first['always_per_1k']:.2f}; gated {' and '.join(said)}."
                    f"{counted}{_tail(rows)}")
     return paragraphs(out) or EMPTY.format("no reranking was counted")
@@ -155,13 +155,13 @@ def optimism_words(optimism: pd.DataFrame) -> str:
     out = []
     for rule, part in optimism.groupby("rule", sort=False) if len(optimism) else ():
         got = part.set_index(["quantity", "n", "grid"])
-        few, many, one, most = part["n"].min(), part["n"].max(), part["grid"].min(), part["grid"].max()
+        few, biggest, one, most = part["n"].min(), part["n"].max(), part["grid"].min(), part["grid"].max()
         kind = {g: "the only candidate" if g == 1 else f"the best of {g}" for g in (one, most)}
-        told = [f"{change(got.loc[('optimism', n, grid)], 'estimate', digits=2)} ({kind[grid]}, {n:,} questions)"
-                for n, grid in dict.fromkeys(((few, most), (many, most), (few, one)))]
-        passes = got.loc[("held_out_passes", many, one), "estimate"], got.loc[("bound_passes", many, one), "estimate"]
+        told = [f"{change(got.loc[('optimism', n, grid)], 'estimate', digits=2)} ({kind[grid]}, {many(n, 'question')})"
+                for n, grid in dict.fromkeys(((few, most), (biggest, most), (few, one)))]
+        passes = got.loc[("held_out_passes", biggest, one), "estimate"], got.loc[("bound_passes", biggest, one), "estimate"]
         out.append(f"Simulated, {RULE_WORDS.get(rule, rule)}: the truth is worse than the promise by {listed(told)}. "
-                   f"{'A gate without any search' if one == 1 else f'The best of {one}'} on {many:,} questions then keeps its rule on as many held-out "
+                   f"{'A gate without any search' if one == 1 else f'The best of {one}'} on {many(biggest, 'question')} then keeps its rule on as many held-out "
                    f"ones in {percent(passes[0])} of {int(part['runs'].max())} runs, and surely, by the bound, in {percent(passes[1])}.")
     return paragraphs(out) or EMPTY.format("no gate was simulated")
 
@@ -174,11 +174,11 @@ def reranker_words(compared: pd.DataFrame, usage: pd.DataFrame) -> str:
     rows = compared[(compared["measure"] == "ndcg") & compared["kind"].isin(["cross-encoder", "language model"])].dropna(subset=["delta"])
     by = rows.assign(made_by=rows["ranker"].map(lambda name: str(name).rpartition(" + ")[2]), weight=rows["delta"] * rows["n"]).groupby("made_by")[["weight", "n"]].sum()
     mean = by["weight"] / by["n"]
-    said = f"The expensive reranker here is `{name}`: it reads {pairs:.0f} passages a question, and the student D imitates it."
+    said = f"The expensive reranker here is `{name}`: it reads {many(round(pairs), 'passage')} a question, and the student D imitates it."
     if name not in mean.index:
         return f"{said} The audit did not compare it with a first stage."
     others = mean.drop(name).sort_values(ascending=False)
-    gain = f"{signed(mean[name], 3)} nDCG against its own first stage, on average over {by.at[name, 'n']:,.0f} pairs of question and list"
+    gain = f"{signed(mean[name], 3)} nDCG against its own first stage, on average over {many(by.at[name, 'n'], 'pair')} of question and list"
     if others.empty:
         return f"{said} It is the only one that reads that the audit asked ({gain})."
     best, than = others.index[0], f"{signed(others.iloc[0], 3)} on {by.at[others.index[0], 'n']:,.0f}"

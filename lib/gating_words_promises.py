@@ -7,6 +7,7 @@ from lib.chart_words import GAP, apart, listed, percent, signed
 from lib.gating_checks import CLAIMED, HELD_OUT, HONEST, SAME
 from lib.gating_harm import FEW
 from lib.gating_rivals_table import LEARNED
+from lib.gating_words_idle import refused_everywhere
 from lib.gating_words import BUDGET, COVERAGE, NO_GATE, RULE_WORDS, change, many, near, none, paragraphs, places
 from lib.wording import named
 
@@ -19,7 +20,13 @@ def promise_words(harms: pd.DataFrame, bins: pd.DataFrame) -> str:
     if budgets.empty:
         return "There is nothing to tell: no budget of harm was promised here."
     out = []
-    for budget, rows in budgets.groupby("budget"):
+    unspent = (budgets["expected"] == 0) & (budgets["realised"] == 0)  # a chance of harm is never 0, so what promised none skipped none
+    if unspent.all():
+        out.append("Nothing was skipped under any budget, so none was spent.")
+    for budget, rows in () if unspent.all() else budgets.groupby("budget"):
+        if unspent[rows.index].all():
+            out.append(f"Under the {budget:g}{GAP}pp budget nothing was skipped, so none of it was spent.")
+            continue
         over, surely = int((rows["realised"] > rows["expected"]).sum()), int((rows["excess_low"] > 0).sum())
         broken = f"more than promised in {over} of {many(len(rows))}, {none(surely)} surely" if over else f"more than promised in none of {many(len(rows))}"
         kept = int(rows["in_budget"].eq(True).sum())
@@ -81,8 +88,13 @@ def rivals_words(rivals: pd.DataFrame, areas: pd.DataFrame) -> str:
     mine = rivals if rivals.empty else rivals[(rivals["gate"] == LEARNED) & rivals["rule"].isin([COVERAGE, BUDGET])]
     if mine.empty:
         return NO_GATE
+    if not (mine["skip"] > 0).any():
+        return paragraphs(["Nothing was skipped, so no rival is beaten.", *_knowledge(areas)])
     out = []
     for rule, rows in mine.groupby("rule", sort=False):
+        if not (rows["skip"] > 0).any():
+            out.append(f"{_upper(RULE_WORDS[rule])} skipped nothing, so it beats no rival.")
+            continue
         better, worse = rows[rows["over_low"] > 0], rows[rows["over_high"] < 0]
         said = [f"surely {word} in {len(cells)} ({places(cells)})" for word, cells in (("better", better), ("worse", worse)) if len(cells)]
         most = rows.iloc[int(rows["over_random"].abs().fillna(0).argmax())]
@@ -118,19 +130,28 @@ def _share(row: pd.Series) -> str:
     return f"{signed(100 * row['knows'], 0)}{GAP}% [{signed(100 * row['ci_low'], 0)}, {signed(100 * row['ci_high'], 0)}]"
 
 
-def lossless_words(lossless: pd.DataFrame, k: int = 5) -> str:
-    """The retracted figure made again, beside what the same skips cost with a fallback that can be run, a point a data set (gating_lossless)."""
+def lossless_words(lossless: pd.DataFrame, cells: pd.DataFrame | None = None, k: int = 5) -> str:
+    """The retracted figure made again, beside what the same skips cost with a fallback that can be run, a point a data set (gating_lossless).
+
+    ``cells`` (gating_cells) tells folds that refused, since no training question was harmed, from an oracle that found no lossless threshold.
+    """
     out = []
     for dataset, part in near(lossless, k).groupby("dataset", sort=False) if len(lossless) else ():
         rows = part.set_index("how")
         if CLAIMED not in rows.index or not rows.loc[CLAIMED, "skip"] > 0:
-            out.append(f"On {named(dataset)} (K {part['k'].iloc[0]}) not even an oracle's choice of fallback found a lossless gate that skips anything.")
+            out.append(f"On {named(dataset)} (K {part['k'].iloc[0]}) {_nothing(refused_everywhere(cells, dataset, part['k'].iloc[0]))}")
             continue
         told = [f"{said} {change(rows.loc[how])}" for how, said in WAYS.items() if how in rows.index]
         honest = [f" Chosen and run honestly, a lossless rule skips {percent(r['skip'])} at {change(r)}." for h, r in rows.iterrows() if h == HONEST]
         out.append(f"On {named(dataset)} (K {part['k'].iloc[0]}) the old recipe claims {percent(rows.loc[CLAIMED, 'skip'])} of the calls saved at "
                    f"{signed(rows.loc[CLAIMED, 'delta'], 1)}{GAP}pp. {_upper('; '.join(told))}. {_lost(rows)}{''.join(honest)}")
     return paragraphs(out) or NO_GATE
+
+
+def _nothing(refused: bool) -> str:
+    if refused:
+        return "no training question was harmed, so every fold refused and the old recipe claims nothing."
+    return "the old recipe claims nothing: the oracle's choice of fallback harmed no training question, and such a fold refuses, or no threshold was lossless."
 
 
 def _upper(text: str) -> str:
@@ -162,7 +183,7 @@ def leaks_words(leaks: pd.DataFrame) -> str:
             seen = "so the check sees what it should" if caught == len(asked) else "so the check is partly blind" if caught else "so the check is blind here"
             out.append(f"{_upper(name)} was caught in {none(caught)} of {many(len(asked), 'fold')} ({moved:,} of its values moved), {seen}.")
         else:
-            verdict = f"moved {moved:,} values: it **has seen labels**" if moved else "moved no skip, no fallback and no chance: it has not looked"
-            out.append(f"{int(asked['labels_moved'].sum()):,} held-out questions exchanged labels, and {name} ({int(asked['decisions'].sum()):,} "
+            verdict = f"moved {many(moved, 'value')}: it **has seen labels**" if moved else "moved no skip, no fallback and no chance: it has not looked"
+            out.append(f"{many(asked['labels_moved'].sum(), 'held-out question')} exchanged labels, and {name} ({int(asked['decisions'].sum()):,} "
                        f"decisions) {verdict}.")
     return " ".join(out)

@@ -1,4 +1,4 @@
-"""The graph list measured over a corpus or world too large for a notebook, once: levels and differences alone, no text (documents 002 and SPEC 10).
+"""The graph list measured over a corpus or world too large for a notebook, once: levels and differences alone, no text (document 002).
 
 usage: python -m lib.graph_list_records --world 1000 --documents 3000 --out FOLDER        1,000 questions at each of 1, 2 and 3 hops
        python -m lib.graph_list_records --corpus F --questions F --supporting F --dataset 2wiki-corpus --out FOLDER
@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from lib import gating_files, graph_list, graph_list_table, retrieval
-from lib.gating_records import ENDS, corpus_tables, file_names, world_tables
+from lib.gating_records import ENDS, check_absent, corpus_tables, file_names, world_tables
 from lib.records import DataError
 from lib.store import StoreError
 from lib.tables import ROOT, write_atomically
@@ -101,11 +101,13 @@ def _wrong(rows: pd.DataFrame) -> np.ndarray:
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m lib.graph_list_records", description=__doc__.split("\n")[0])
-    for name in ("corpus", "questions", "supporting"):
-        parser.add_argument(f"--{name}", type=Path, help="file of the release")
-    parser.add_argument("--dataset", help="name of the data set in every table")
+    told = {"corpus": "JSON or JSON lines: title, text", "questions": "id or _id, question", "supporting": "_id, type, supporting_facts, answer"}
+    for name, fields in told.items():
+        parser.add_argument(f"--{name}", type=Path, help=fields)
+    parser.add_argument("--replace", action="store_true", help="write over files of this data set that are there")
+    parser.add_argument("--dataset", help="its name in every table and in the file names (default world or corpus)")
     parser.add_argument("--world", type=int, default=0, help="questions at each of 1, 2 and 3 hops of a generated world")
-    parser.add_argument("--documents", type=int, default=3000)
+    parser.add_argument("--documents", type=int, default=3000, help="passages of the world, a multiple of 6 (default 3000)")
     parser.add_argument("--vectors", type=Path, default=CACHE)
     parser.add_argument("--out", required=True, help="folder of the file")
     from lib.viability_run import check_folder  # it takes a second
@@ -121,6 +123,7 @@ def main(arguments: list[str]) -> int:
             raise ValueError("name a corpus by --corpus, --questions and --supporting, or ask for a generated one by --world N")
         name = given.dataset if given.dataset is not None else "world" if given.world else "corpus"
         check_folder(given.out, files, [file_names(name)[0].removesuffix(ENDS["questions"]) + END], "measure")  # before an hour of parsing
+        check_absent(given.out, [file_names(name)[0].removesuffix(ENDS["questions"]) + END], given.replace)
         rows = measured(world_tables(given.world, given.documents, dataset=name) if given.world else corpus_tables(*files, name), given.vectors)
         print(f"{len(rows)} rows in {write(rows, name, given.out).name}")
     except (ValueError, OSError, DataError, WeightsError, StoreError) as error:

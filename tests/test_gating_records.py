@@ -446,3 +446,14 @@ def test_a_set_is_read_by_its_questions_whatever_it_is_called(folder):
         path.rename(folder / path.name.replace("d-", "my-questions.csv.gz-and-candidates-"))
     found, = gating_recorded.of_files("my*", folder)
     assert found.data.dataset == "d"
+
+
+def test_files_that_are_there_are_not_written_over_unasked(tmp_path):
+    (tmp_path / "world-questions.csv.gz").write_bytes(b"kept")
+    for command in (gating_records.main,):
+        assert command(["--world", "2", "--documents", "60", "--out", str(tmp_path)]) == 1
+    assert (tmp_path / "world-questions.csv.gz").read_bytes() == b"kept"
+    with pytest.raises(ValueError, match="world-questions.csv.gz is there already.*--dataset.*--replace"):
+        gating_records.check_absent(tmp_path, ["world-questions.csv.gz"], False)
+    gating_records.check_absent(tmp_path, ["world-questions.csv.gz"], True)
+    gating_records.check_absent(tmp_path, ["mine-questions.csv.gz"], False)

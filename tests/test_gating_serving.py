@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lib import gating_serving, gating_serving_decide, gating_serving_models
+from lib import gating_serving, gating_serving_decide, gating_serving_models, graph_list_distilled
 from lib.gating_choose import RULES, Rule
 from lib.gating_features import NAMES
 from lib.gating_inputs import question_sets
@@ -96,7 +96,7 @@ def changed(path, tmp_path, resum=True, **fields):
 
 
 @pytest.mark.parametrize("fields, said", [
-    (dict(version=2), "version 2, expected 1"), (dict(version=None), "version None"), (dict(schema="0123"), "feature schema '0123', this library"),
+    (dict(version=1), "version 1, expected 2"), (dict(version=None), "version None"), (dict(schema="0123"), "feature schema '0123', this library"),
     (dict(model="svm"), "a model that can be served is lr, rf, gbm, got 'svm'"), (dict(fallback="oracle"), "fallback 'oracle'"),
     (dict(threshold=None), "needs threshold"), (dict(numbers={"mean": [0]}), "missing or too many"), (dict(extra=1), "extra"), (dict(inputs=[]), "summary"),
     (dict(numbers=None), "gate artefact"), (dict(directions=[[1.0]]), "gate artefact")])
@@ -165,7 +165,8 @@ def test_what_a_question_must_bring(path):
 def test_the_index_by_hand_and_its_size_by_chance():
     inputs = {"x": gating_serving.summary(np.arange(100.0))}
     assert inputs["x"]["shares"] == pytest.approx([0.1] * 10) and inputs["x"]["high"] == 99
-    gate = gating_serving.Served("s", 5, "coverage", "never", "none", "none", *[np.nan] * 4, {}, np.zeros(0), np.zeros((0, 0)), inputs, {"n": 100})
+    gate = gating_serving.Served("s", 5, "coverage", "never", "none", "none", *[np.nan] * 4, {}, np.zeros(0), np.zeros((0, 0)), "", np.nan, None, inputs,
+                                 {"n": 100})
     row = drift_table(gate, np.arange(50.0)[:, None]).iloc[0]  # only the lower half: 0.2 and 0.001 against 0.1
     assert row["index"] == pytest.approx(5 * 0.1 * np.log(2) + 5 * (0.001 - 0.1) * np.log(0.01)) and row["moved"] and row["outside"] == 0
     assert drift_table(gate, np.arange(50.0)[:, None], limit=9.0)["moved"].tolist() == [False]
@@ -263,3 +264,48 @@ def test_trees_without_a_root_or_with_half_a_node_are_refused():
     for change in (dict(roots=[]), dict(left=[0.5]), dict(roots=[2**70]), dict(depth=0.5)):
         with pytest.raises(ValueError, match="rf model's arrays"):
             gating_serving_models.checked(stump | change, "rf", 3)
+
+
+def unit_set(n: int = 150):
+    """DATA's questions with vectors of length one, as an encoder gives them."""
+    vectors = DATA.vectors / np.linalg.norm(DATA.vectors, axis=1, keepdims=True)
+    return DATA._replace(vectors=vectors)
+
+
+def test_vectors_of_another_length_are_refused_by_a_gate_of_unit_vectors(tmp_path):
+    data = unit_set()
+    gate = load(save(final_gate(data, 5, RULES[0], Grid(("lr",), (8,), constants=())), data, tmp_path / "gate.json", "minilm"))
+    assert (gate.encoder, gate.norm) == ("minilm", pytest.approx(1))
+    lists = {"H": [("a", 1.0)], "V": [("b", 0.5)]}
+    assert decide(gate, "Who?", lists, data.vectors[0]).action in ("skip", "rerank")
+    for wrong in (data.vectors[0] * 0.9, np.zeros(data.vectors.shape[1]), data.vectors[0] * 10):
+        with pytest.raises(ValueError, match=r"has length .* those that the gate learned from 1.000; give that of the encoder .*\(minilm\)"):
+            decide(gate, "Who?", lists, wrong)
+    with pytest.raises(ValueError, match=r"numbers, got 3; give that of the encoder it was learned with \(minilm\)"):
+        decide(gate, "Who?", lists, [1.0, 0.0, 0.0])
+
+
+def test_a_gate_of_vectors_of_all_lengths_takes_any(tmp_path):
+    gate = load(save(final_gate(DATA, 5, RULES[0], Grid(("lr",), (8,), constants=())), DATA, tmp_path / "gate.json"))
+    assert np.isnan(gate.norm) and gate.encoder == ""
+    decide(gate, "Who?", {"H": [("a", 1.0)], "V": [("b", 0.5)]}, 100 * DATA.vectors[0])
+
+
+def test_the_student_travels_with_a_gate_that_falls_back_on_it_alone(tmp_path):
+    n = len(graph_list_distilled.FEATURES)
+    student = graph_list_distilled.Student(np.arange(1.0, n + 1), np.ones(n), 7)
+    on_d, on_h = gate_of("lr", fallbacks=("D",)), gate_of("lr")
+    read = load(save(on_d, DATA, tmp_path / "d.json", student=student))
+    assert read.student.weights.tolist() == student.weights.tolist() and read.student.questions == 7 and read.fallback == "D"
+    for gate in (load(save(on_h, DATA, tmp_path / "h.json", student=student)), load(save(on_d, DATA, tmp_path / "bare.json"))):
+        assert gate.student is None
+        with pytest.raises(ValueError, match="this gate holds no student: it falls back on"):
+            gating_serving_decide.distilled_list(gate, pd.DataFrame())
+
+
+@pytest.mark.parametrize("student", [{}, [], {"features": [], "questions": 3, "weights": [], "scale": []}, "student"])
+def test_a_student_of_other_features_is_refused(student):
+    from lib.gating_serving_parts import student_in
+
+    with pytest.raises(ValueError, match="student: "):
+        student_in(student)

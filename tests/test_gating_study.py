@@ -271,7 +271,7 @@ def test_a_saved_gate_decides_as_research_does(light, tmp_path):
     assert kept.served.loc[~kept.served["taught"], "qid"].tolist() == ["q001"] and kept.gate.training["n"] == 39
     assert kept.drift["n"].eq(1).all() and len(kept.drift) == len(kept.gate.inputs)
     said = gating_serving_study.words(kept)
-    assert "every decision is the research code's" in said and "39 training questions" in said and "from 1 question without" in said
+    assert "every decision equals the research code's" in said and "39 training questions" in said and "from 1 question without" in said
 
 
 def test_decisions_that_differ_are_noticed(light, tmp_path, monkeypatch):
@@ -316,3 +316,27 @@ def test_worlds_where_nothing_can_be_gained(light, tmp_path, place):
 
 def test_the_end_of_a_recorded_set_is_its_own():
     assert gating_study.ENDS["questions"] == gating_records.ENDS["questions"] == "-questions.csv.gz"
+
+
+def test_the_saved_student_orders_as_the_one_that_learned_from_the_same_questions(light, tmp_path, monkeypatch):
+    """A student kept in the file and one fitted anew from all questions of the set make the same lists D."""
+    from lib import gating_serving_decide, gating_sets
+    from lib.gating_serving import load
+
+    tables = made(40)
+    study = opened(tables)
+    monkeypatch.setattr(gating_serving_study, "grid_of", lambda name: Grid(("lr",), (0,), fallbacks=("D",), constants=()))
+    kept = gating_serving_study.kept(study, 1, tmp_path / "gate.json", "small", tables[0], "words")
+    assert kept.gate.encoder == "words" and (kept.gate.student is None) == (kept.gate.fallback != "D")
+    student = gating_sets.student_of(tables[0], study.sets[0])
+    gate = kept.gate._replace(student=student)
+    mine = gating_serving_decide.distilled_list(gate, tables[0]).sort_values(["qid", "rank"])
+    again = gating_sets.distiller(tables[0])("own", study.sets[0].qids, tables[0]["qid"].unique()).sort_values(["qid", "rank"])
+    assert mine[["qid", "rank", "doc_id"]].values.tolist() == again[["qid", "rank", "doc_id"]].values.tolist() and student.questions == 40
+    assert load(tmp_path / "gate.json").fallback == kept.gate.fallback
+    assert gating_sets.student_of(tables[0].assign(rank_r=pd.NA), study.sets[0]) is None
+
+
+def test_a_pattern_that_finds_nothing_is_told(light):
+    study = opened(made(8), files="data/results/gating/absent-*.csv.gz")
+    assert study.missing[["dataset", "reason", "questions"]].values.tolist() == [["data/results/gating/absent-*.csv.gz", "no question set on record is called so", 0]]
