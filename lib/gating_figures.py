@@ -12,6 +12,7 @@ from lib.gating_words_idle import NOTHING, counts
 from lib.wording import named
 
 KEPT, SURE, BROKEN, PROMISE = "#2A9D8F", "#0B3C6F", "#CF5A12", "#82888F"
+IDLE = {"nothing skipped": (PROMISE, "diamond")}  # neither sure nor unsure: without a skip nothing can be lost
 VERDICTS = {"surely within 1 pp": (SURE, "circle"), "within 1 pp, not surely": (KEPT, "square"), "loses more than 1 pp": (BROKEN, "triangle-down")}
 ROW, SKIPPED, CHANGED = 24, 150, 215  # pixels: a row, the panels of skips and of delta
 PANEL, LARGE = 164, 240  # of reliability: three or more a row, fewer
@@ -28,17 +29,18 @@ def held_out(cells: pd.DataFrame, rule: str, tier: str | None = None) -> alt.HCo
     if df.empty:
         raise NothingToDraw(f"held_out: no cell of rule {rule} has an interval")
     df = ready(df.sort_values(["dataset", "k"]), "held_out", *NEEDED)
-    names = list(VERDICTS)
+    looks = {**VERDICTS, **(IDLE if (df["skip"] == 0).any() else {})}
+    names = list(looks)
     df["cell"] = [f"{named(d)}, K {k}" for d, k in zip(df["dataset"], df["k"])]
-    df["verdict"] = [names[0 if s else 1 if w else 2] for s, w in zip(df["surely_within"] | (df["skip"] == 0), df["within"])]  # no skip, no loss
+    df["verdict"] = [names[3 if not skipped else 0 if s else 1 if w else 2] for skipped, s, w in zip(df["skip"], df["surely_within"], df["within"])]
     bounded = df[df["skip"] > 0]  # the bound speaks of skips
     df["counts"] = [f"{h} / {b}" for h, b in zip(df["harmful"], df["beneficial"])]
     rows, height = df["cell"].tolist(), ROW * len(df)
     y = alt.Y("cell:N", sort=rows, title=None, axis=row_axis(rows))
     bare = alt.Y("cell:N", sort=rows, title=None, axis=row_axis(rows, labels=False))
-    colour = alt.Color("verdict:N", scale=alt.Scale(domain=names, range=[c for c, _ in VERDICTS.values()]),
+    colour = alt.Color("verdict:N", scale=alt.Scale(domain=names, range=[c for c, _ in looks.values()]),
                        legend=alt.Legend(title=None, orient="bottom", symbolType="circle", labelLimit=260, columnPadding=30))
-    shape = alt.Shape("verdict:N", scale=alt.Scale(domain=names, range=[s for _, s in VERDICTS.values()]))
+    shape = alt.Shape("verdict:N", scale=alt.Scale(domain=names, range=[s for _, s in looks.values()]))
     skipped, changed = "questions skipped", "delta against always reranking, pp"
     share = alt.X("skip:Q", title=skipped, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".0%", tickCount=3, domain=False))
     left = alt.layer(alt.Chart(df).mark_rule(strokeWidth=1.6).encode(x=alt.X("skip_low:Q", title=skipped), x2="skip_high:Q", y=y, color=colour),
@@ -69,7 +71,7 @@ def finding(df: pd.DataFrame) -> str:
     if not active:
         return f"The gate {NOTHING}"
     idle = len(df) - active
-    apart = f"it skips nothing in {idle} of {len(df)}, {within} of the other {active}" if idle else f"{within} of {active}"
+    apart = f"it skips nothing in {idle} of {len(df)}, {within} of {active} other" if idle else f"{within} of {active}"
     said = (f"On average the gate skips {words.percent(df['skip'].mean())} at {words.signed(df['delta'].mean(), 1)} pp: "
             f"{apart} cell{'' if active == 1 else 's'} {'loses' if within == 1 else 'lose'} at most 1 pp")
     sure = "none of them surely" if within and not surely else f"{surely} surely" if within else "and so none surely"

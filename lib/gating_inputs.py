@@ -16,6 +16,7 @@ from lib.keys import as_text, check_once, keyed
 from lib.whole import check_seed
 
 LISTS = ("H", "V", "R")  # graph retrieval, dense retrieval, the reranked list
+NO_LIST = {"H": "no list H", "V": "no list V", "R": "no list by the reranker"}
 COLUMNS = ["dataset", "qid", "list", "rank", "doc_id", "title", "score"]
 LEFT_OUT = ["dataset", "reason", "questions"]
 Distil = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -54,7 +55,7 @@ def question_sets(lists: pd.DataFrame, targets: pd.DataFrame, questions: pd.Data
         ready, reasons = asked["qid"].isin(goal.index), {"no last hop": int((~asked["qid"].isin(goal.index)).sum())}
         for name in LISTS:
             has = asked["qid"].isin(mine.loc[mine["list"] == name, "qid"])
-            reasons[f"no list {name}"], ready = int((ready & ~has).sum()), ready & has
+            reasons[NO_LIST[name]], ready = int((ready & ~has).sum()), ready & has
         left += [(dataset, reason, n) for reason, n in reasons.items() if n]
         asked = asked[ready]
         if len(asked):

@@ -11,7 +11,7 @@ import pandas as pd
 from lib.chart_words import GAP, listed, percent, signed, verdict
 from lib.gating_bound import lower_bound
 from lib.gating_cells import POINT
-from lib.gating_words_idle import NOTHING, counts, refused_words, unchanged
+from lib.gating_words_idle import NOTHING, counts, many, none, refused_words, unchanged
 from lib.wording import named
 
 K = 5
@@ -74,7 +74,7 @@ def answer(always: pd.DataFrame, cells: pd.DataFrame, rules: pd.DataFrame, k: in
         against = ", against always reranking" if (gates["skip"] > 0).any() else ""
         said = f" An honest gate skips {' or '.join(kept)}{against}." if kept and decided(row) != "loses" else ""
         parts.append(f"On {named(row['dataset'])} ({many(row['n'], 'question')}) the reranker has the last hop among the first {row['k']} for "
-                     f"{percent(row['rerank'])}, the graph list H for {percent(row['h'])} ({_changed(row)}).{said} Advice: {advice(row, gates)}.")
+                     f"{percent(row['rerank'])}, the graph list H for {percent(row['h'])}{_changed(row)}.{said} Advice: {advice(row, gates)}.")
     told = [rules[rules["rule"] == name] for name in (COVERAGE, BUDGET)]
     over = [_over_all(r.iloc[0], cells[(cells["rule"] == r["rule"].iloc[0]) & (cells["skip"] == 0)]) for r in told if len(r)]
     cells_of = int(rules["cells"].max()) if over else 0
@@ -89,7 +89,7 @@ def _calls(gate: pd.Series) -> str:
 
 
 def _changed(row: pd.Series) -> str:
-    return change(row) if row["wins"] + row["losses"] else unchanged(row["n"])
+    return f" ({change(row)})" if row["wins"] + row["losses"] else f": {unchanged(row['n'])}"
 
 
 def _over_all(r: pd.Series, idle: pd.DataFrame) -> str:
@@ -102,17 +102,8 @@ def _over_all(r: pd.Series, idle: pd.DataFrame) -> str:
 
 
 def _lose(some: int, every: int, idle: int) -> str:
-    apart = f"{idle} of {every + idle} skip{'s' if idle == 1 else ''} nothing, of the other {every} " if idle else ""
-    return f"{apart}{none(some)} {'' if idle else f'of {every} '}{'loses' if some == 1 else 'lose'}"
-
-
-def many(count: int, noun: str = "cell") -> str:
-    """'1 cell', '3,000 cells'."""
-    return f"{int(count):,} {noun}{'' if count == 1 else 's'}"
-
-
-def none(some: int) -> str:
-    return str(int(some)) if some else "none"
+    apart = f"{idle} of {every + idle} skip{'s' if idle == 1 else ''} nothing, {none(some)} of {every} other" if idle else f"{none(some)} of {every}"
+    return f"{apart} {'loses' if some == 1 else 'lose'}"
 
 
 def _cells(count: int) -> str:
@@ -145,7 +136,7 @@ def always_words(always: pd.DataFrame) -> str:
     out = []
     for dataset, part in always.groupby("dataset", sort=False) if len(always) else ():
         said = [f"K {r['k']} {f'{_than_h(r)} ({change(r)})' if r['wins'] + r['losses'] else unchanged(r['n'])}" for _, r in part.sort_values("k").iterrows()]
-        out.append(f"Always reranking against H on {named(dataset)} ({many(part['n'].iloc[0], 'question')}): {'; '.join(said) if any(', ' in s.partition(' (')[0] for s in said) else ', '.join(said)}.")
+        out.append(f"Always reranking against H on {named(dataset)} ({many(part['n'].iloc[0], 'question')}): {', '.join(said)}.")
     return paragraphs(out) or NO_GATE
 
 
@@ -169,8 +160,9 @@ def coverage_words(cells: pd.DataFrame, rivals: pd.DataFrame | None = None) -> s
         return paragraphs([f"The gate {NOTHING}.", _student(mine, rivals), refused_words(cells)])
     promised, held = mine["inner_delta"].mean(), mine["delta"].mean()
     less = "less, as is to be expected of a threshold that was searched for (one run cannot tell it from chance; the simulation in section 17 can)"
-    out.append(f"The inner folds promised {signed(promised, 1)}{GAP}pp on average, held-out questions give {signed(held, 1)}: "
-               f"{less if promised > held else 'no less, this time'}.")
+    if (mine["skip"] > 0).any():
+        out.append(f"The inner folds promised {signed(promised, 1)}{GAP}pp on average, held-out questions give {signed(held, 1)}: "
+                   f"{less if promised > held else 'no less, this time'}.")
     out.append(_student(mine, rivals))
     fewest = next(n for n in range(1, 2000) if lower_bound(0, 0, n) >= -POINT)
     if (mine["n"] < fewest).any():
@@ -187,9 +179,9 @@ def _rule(rows: pd.DataFrame) -> str:
     harmed, kept = int((rows["harmful"] > 0).sum()), f"{len(sure)} surely ({places(sure)})" if len(sure) else "none surely"
     span = f" ({percent(rows['skip'].min())} to {percent(rows['skip'].max())})" if len(rows) > 1 else ""
     apart = f" In {idle} of {many(len(rows))} it {NOTHING} there." if idle else ""
-    return (f"{rule} skips {percent(rows['skip'].mean())} of the calls{span}.{apart} As measured {none(inside)} of {'the other ' if idle else ''}"
-            f"{many(active)} {'loses' if inside == 1 else 'lose'} at most 1{GAP}pp, {kept}. Skips did harm in {none(harmed)} of {many(active)}: "
-            f"{int(rows['harmful'].sum())} harmful, {int(rows['beneficial'].sum())} beneficial.")
+    return (f"{rule} skips {percent(rows['skip'].mean())} of the calls{span}.{apart} As measured {none(inside)} of "
+            f"{many(active, 'other cell' if idle else 'cell')} {'loses' if inside == 1 else 'lose'} at most 1{GAP}pp, {kept}. "
+            f"Skips did harm in {none(harmed)} of {many(active)}: {int(rows['harmful'].sum())} harmful, {int(rows['beneficial'].sum())} beneficial.")
 
 
 def _student(mine: pd.DataFrame, rivals: pd.DataFrame | None) -> str:

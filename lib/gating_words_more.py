@@ -161,8 +161,8 @@ def optimism_words(optimism: pd.DataFrame) -> str:
                 for n, grid in dict.fromkeys(((few, most), (biggest, most), (few, one)))]
         passes = got.loc[("held_out_passes", biggest, one), "estimate"], got.loc[("bound_passes", biggest, one), "estimate"]
         out.append(f"Simulated, {RULE_WORDS.get(rule, rule)}: the truth is worse than the promise by {listed(told)}. "
-                   f"{'A gate without any search' if one == 1 else f'The best of {one}'} on {many(biggest, 'question')} then keeps its rule on as many held-out "
-                   f"ones in {percent(passes[0])} of {int(part['runs'].max())} runs, and surely, by the bound, in {percent(passes[1])}.")
+                   f"{'A gate without any search' if one == 1 else f'The best of {one}'} on {many(biggest, 'question')} then keeps its rule on as many "
+                   f"held-out ones in {percent(passes[0])} of {int(part['runs'].max())} runs, and surely, by the bound, in {percent(passes[1])}.")
     return paragraphs(out) or EMPTY.format("no gate was simulated")
 
 
@@ -172,7 +172,8 @@ def reranker_words(compared: pd.DataFrame, usage: pd.DataFrame) -> str:
         return EMPTY.format("nobody reranked the union")
     name, pairs = usage["reranker"].iloc[0], usage["pairs"].astype(float).mean()
     rows = compared[(compared["measure"] == "ndcg") & compared["kind"].isin(["cross-encoder", "language model"])].dropna(subset=["delta"])
-    by = rows.assign(made_by=rows["ranker"].map(lambda name: str(name).rpartition(" + ")[2]), weight=rows["delta"] * rows["n"]).groupby("made_by")[["weight", "n"]].sum()
+    made_by = rows["ranker"].map(lambda name: str(name).rpartition(" + ")[2])
+    by = rows.assign(made_by=made_by, weight=rows["delta"] * rows["n"]).groupby("made_by")[["weight", "n"]].sum()
     mean = by["weight"] / by["n"]
     said = f"The expensive reranker here is `{name}`: it reads {many(round(pairs), 'passage')} a question, and the student D imitates it."
     if name not in mean.index:

@@ -7,8 +7,8 @@ from lib.chart_words import GAP, apart, listed, percent, signed
 from lib.gating_checks import CLAIMED, HELD_OUT, HONEST, SAME
 from lib.gating_harm import FEW
 from lib.gating_rivals_table import LEARNED
-from lib.gating_words_idle import refused_everywhere
 from lib.gating_words import BUDGET, COVERAGE, NO_GATE, RULE_WORDS, change, many, near, none, paragraphs, places
+from lib.gating_words_idle import refused_everywhere
 from lib.wording import named
 
 WAYS = {HELD_OUT: "on held-out questions, still with the oracle,", SAME.format("H"): "the same skips with H", SAME.format("D"): "with D"}
@@ -184,6 +184,6 @@ def leaks_words(leaks: pd.DataFrame) -> str:
             out.append(f"{_upper(name)} was caught in {none(caught)} of {many(len(asked), 'fold')} ({moved:,} of its values moved), {seen}.")
         else:
             verdict = f"moved {many(moved, 'value')}: it **has seen labels**" if moved else "moved no skip, no fallback and no chance: it has not looked"
-            out.append(f"{many(asked['labels_moved'].sum(), 'held-out question')} exchanged labels, and {name} ({int(asked['decisions'].sum()):,} "
-                       f"decisions) {verdict}.")
+            out.append(f"{many(asked['labels_moved'].sum(), 'held-out question')} exchanged labels, and {name} "
+                       f"({many(asked['decisions'].sum(), 'decision')}) {verdict}.")
     return " ".join(out)

@@ -25,12 +25,25 @@ def optimism(passes):
 
 @pytest.mark.parametrize("rows, said", [
     ([("a", 1, 0.4, -2.0, -4.0, False, False, 5, 1), ("a", 5, 0.6, -1.0, -2.0, True, False, 2, 0)],
-     "50 % at −1.5 pp: 1 of 2 cells lose at most 1 pp, none of them surely; skips do harm in 2"),
-    ([("a", 1, 0.5, 0.0, -0.9, True, True, 0, 0)], "50 % at 0.0 pp: 1 of 1 cells lose at most 1 pp, 1 surely; skips do harm in 0"),
-    ([("a", 1, 0.5, -3.0, -4.0, False, False, 6, 0)], "0 of 1 cells lose at most 1 pp, and so none surely")])
+     "50 % at −1.5 pp: 1 of 2 cells loses at most 1 pp, none of them surely; skips do harm in 2"),
+    ([("a", 1, 0.5, 0.0, -0.9, True, True, 0, 0)], "50 % at 0.0 pp: 1 of 1 cell loses at most 1 pp, 1 surely; skips do harm in 0"),
+    ([("a", 1, 0.0, 0.0, -2.0, True, False, 0, 0)], "The gate skipped nothing, so nothing could be lost"),
+    ([("a", 1, 0.0, 0.0, -2.0, True, False, 0, 0), ("a", 5, 0.5, -0.5, -0.9, True, True, 2, 1)],
+     "25 % at −0.2 pp: it skips nothing in 1 of 2, 1 of 1 other cell loses at most 1 pp, 1 surely"),
+    ([("a", 1, 0.5, -3.0, -4.0, False, False, 6, 0)], "0 of 1 cell lose at most 1 pp, and so none surely")])
 def test_the_title_counts_the_cells(rows, said):
     spec = spec_of(gating_figures.held_out(cells(*rows), "coverage"), "held_out")
     assert said in " ".join(spec["title"]["text"]).replace("\u00a0", " ")
+
+
+def test_a_cell_without_a_skip_is_neither_sure_nor_unsure_and_has_no_bound():
+    idle, busy = ("a", 1, 0.0, 0.0, -2.0, True, False, 0, 0), ("a", 5, 0.5, -0.5, -2.9, True, False, 2, 1)
+    for rows, looks, bounds in (((busy,), 3, [-2.9]), ((idle, busy), 4, [-2.9]), ((idle,), 4, [])):
+        chart = gating_figures.held_out(cells(*rows), "coverage")
+        ticks = [layer.data for layer in chart.hconcat[1].layer if layer.encoding.to_dict().get("x", {}).get("field") == "bound"]
+        assert ticks[0]["bound"].tolist() == bounds
+        assert chart.hconcat[0].data["verdict"].tolist() == ["nothing skipped" if r is idle else "within 1 pp, not surely" for r in rows]
+        assert len(chart.hconcat[0].layer[0].encoding.color.to_dict()["scale"]["domain"]) == looks
 
 
 def test_bins_that_break_their_promise_are_counted():

@@ -91,7 +91,8 @@ def test_a_data_set_without_targets_or_lists_is_counted():
     other = questions.assign(dataset="t")
     asked, aims = pd.concat([questions, other]), pd.concat([targets, targets.assign(dataset="t")])
     for tables, reason in (((lists, targets, asked), "no last hop"), ((lists, aims, asked), "no list H"),
-                           ((pd.concat([lists, lists[lists["list"] == "H"].assign(dataset="t")]), aims, asked), "no list V")):
+                           ((pd.concat([lists, lists[lists["list"] == "H"].assign(dataset="t")]), aims, asked), "no list V"),
+                           ((pd.concat([lists, lists[lists["list"] != "R"].assign(dataset="t")]), aims, asked), "no list by the reranker")):
         sets, left = question_sets(*tables)
         assert [s.dataset for s in sets] == ["s"] and left.to_numpy().tolist() == [["t", reason, 3]]
     assert question_sets(lists, targets.head(0), questions)[1].to_numpy().tolist() == [["s", "no last hop", 3]]

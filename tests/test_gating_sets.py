@@ -154,7 +154,7 @@ def test_questions_left_out_are_counted(monkeypatch):
     (data,), left = sets(candidates[candidates["qid"] != "q007"], given | {"gold": gold})
     assert len(data.qids) == 8 and left.values.tolist() == [["sample", "d", "no last hop", 1], ["sample", "d", "no list H", 1]]
     candidates.loc[candidates["qid"] == "q004", "rank_r"] = pd.NA
-    assert sets(candidates, given, tier="real")[1].values.tolist() == [["real", "d", "no list R", 1]]
+    assert sets(candidates, given, tier="real")[1].values.tolist() == [["real", "d", "no list by the reranker", 1]]
 
 
 def test_no_gold_no_reranker_no_candidates_leave_every_question_out(monkeypatch):
@@ -163,7 +163,7 @@ def test_no_gold_no_reranker_no_candidates_leave_every_question_out(monkeypatch)
     assert found == [] and left[["reason", "questions"]].values.tolist() == [["no last hop", 5]]
     candidates, given, _ = world(monkeypatch, 5, spec=None)
     found, left = sets(candidates, given)
-    assert found == [] and left[["reason", "questions"]].values.tolist() == [["no list R", 5]]
+    assert found == [] and left[["reason", "questions"]].values.tolist() == [["no list by the reranker", 5]]
     found, left = sets(gating_lists.nothing().candidates, given)
     assert found == [] and left[["reason", "questions"]].values.tolist() == [["no list H", 5]]
     found, left = sets(gating_lists.nothing().candidates, {t: d[:0] for t, d in given.items()})

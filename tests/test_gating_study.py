@@ -104,7 +104,7 @@ def test_questions_that_nobody_can_learn_from_are_counted_by_reason(light):
     gold = gold.assign(is_last_hop=gold["is_last_hop"] & ~gold["qid"].isin(["q000", "q001", "q002"]))
     candidates = candidates.assign(rank_r=candidates["rank_r"].mask(candidates["qid"].isin(["q002", "q003"])))
     study = opened((candidates, usage, gold, documents, questions))
-    assert study.missing.values.tolist() == [["sample", "own", "no last hop", 3], ["sample", "own", "no list R", 1]] and len(study.sets[0].qids) == 16
+    assert study.missing.values.tolist() == [["sample", "own", "no last hop", 3], ["sample", "own", "no list by the reranker", 1]] and len(study.sets[0].qids) == 16
     assert len(study.asked) == 20  # all are asked when the gate is served
 
 

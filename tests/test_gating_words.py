@@ -42,7 +42,7 @@ def cells(*rows, n=400):
     made = pd.DataFrame(rows, columns=["dataset", "k", "rule", "skip", "delta", "ci_low", "ci_high", "bound"])
     harm = (-made["delta"] * n / 100).round().clip(lower=0).astype(int)
     return made.assign(
-        fallbacks="H", harmful=harm, beneficial=0, within=made["delta"] >= -1, surely_within=made["bound"] >= -1, inner_delta=-0.5, refused=0, n=n
+        models="lr/lr/lr/lr/lr", fallbacks="H", harmful=harm, beneficial=0, within=made["delta"] >= -1, surely_within=made["bound"] >= -1, inner_delta=-0.5, refused=0, n=n
     )
 
 
@@ -163,7 +163,7 @@ def test_the_bare_rule_stands_beside_the_bound():
 def test_where_nothing_is_flattered_and_all_is_sure_the_words_say_so():
     table = cells(("a", 1, "coverage", 0.4, 0.0, -0.5, 0.5, -0.9)).assign(inner_delta=-0.5, refused=2, n=298)
     said = plain(words.coverage_words(table))
-    assert "no less, this time" in said and "Skips did harm in none of 1 cell" in said and "2 folds refused to skip" in said
+    assert "no less, this time" in said and "Skips did harm in none of 1 cell" in said and "On a 2 of 5 folds at K 1 refused to skip: their training" in said
     assert "With fewer than 299 questions" in said and lower_bound(0, 0, 299) >= -1 > lower_bound(0, 0, 298)
     assert "With fewer than" not in words.coverage_words(table.assign(n=299))
     only = cells(("a", 1, "budget 1", 0.4, 0.0, -0.5, 0.5, -0.9))
@@ -181,6 +181,43 @@ def test_the_student_alone_is_judged_by_its_bound():
     assert "against always reranking: −2.0 to 0.0 pp; surely within 1 pp in none of 6, surely worse in none, else undecided." in plain(
         words.coverage_words(gone, many)
     )
+
+
+IDLE = ("a", 1, "coverage", 0.0, 0.0, 0.0, 0.0, -2.0)
+
+
+def test_a_gate_that_skips_nothing_can_lose_nothing():
+    made = cells(IDLE, ("a", 5, *IDLE[2:]), ("a", 5, "budget 1", *IDLE[3:]))
+    assert words.coverage_words(made) == "The gate skipped nothing, so nothing could be lost."
+    every = cells(*[("a", k, rule, *IDLE[3:]) for k in (1, 5, 10) for rule in ("coverage", "budget 0.5", "budget 1", "budget 2")]).assign(refused=5)
+    refusal = "On a all 5 folds, for each of 3 K and 4 rules, refused to skip: their training questions held no harm to learn from."
+    assert words.coverage_words(every).splitlines()[1:] == [f"- {refusal}"]
+    said = plain(words.answer(always(GOOD), made, rules(skip=0.0, delta=0.0)))
+    assert " An honest gate skips nothing. Advice: always rerank, the gate finds nothing to skip." in said
+    assert said.endswith("Over the one cell (data set and K) the coverage rule skipped nothing, so nothing could be lost.")
+
+
+def test_a_cell_without_a_skip_is_counted_apart():
+    made = cells(IDLE, ("a", 5, "coverage", 0.4, -0.5, -1.0, 0.0, -0.9), ("a", 10, "coverage", 0.2, -2.0, -4.0, 0.0, -4.1), ("a", 5, "budget 1", *IDLE[3:]))
+    said = plain(words.coverage_words(made))
+    assert said.startswith(
+        "- The coverage rule skips 20 % of the calls (0 % to 40 %). In 1 of 3 cells it skipped nothing, so nothing could be lost there. As measured 1 of 2 "
+        "other cells loses at most 1 pp, 1 surely (a at K 5). Skips did harm in 2 of 2 cells: 10 harmful, 0 beneficial.\n"
+        "- The 1 pp budget skipped nothing, so nothing could be lost.\n- The inner folds promised"
+    )
+    swapped = made.assign(rule=made["rule"].map({"coverage": "budget 1", "budget 1": "coverage"}))
+    assert "inner folds" not in words.coverage_words(swapped)  # the coverage rule skipped nothing, so it has no promise to keep
+    told = plain(words.answer(always(GOOD), made, rules(skip=0.2, delta=-0.75, within=2, surely=1, cells=3)))
+    assert told.endswith("skips 20 % at −0.8 pp [−1.8, +0.2]: 1 of 3 skips nothing, 1 of 2 other loses at most 1 pp as measured, 1 surely.")
+    assert "An honest gate skips nothing (1 pp budget) or 40 % of the calls at −0.5 pp [−1.0, 0.0] (coverage rule), against always" in told
+
+
+def test_where_no_question_changed_the_bound_speaks_and_not_an_interval_of_no_width():
+    same = always(("a", 5, 0.0, 0.0, 0.0, 1.0)).assign(wins=0, losses=0, n=50)
+    told = "no question changed (the one-sided 95 % bound still allows a loss of 5.8 pp)"
+    assert plain(words.always_words(same)) == f"Always reranking against H on a (50 questions): K 5 {told}."
+    assert f"the graph list H for 50 %: {told}. " in plain(words.answer(same, cells(("a", 5, *IDLE[2:])), rules()[:0]))
+    assert "[0.0, 0.0]" in plain(words.always_words(same.assign(wins=1, losses=1))) and "(1 question)" in words.always_words(same.assign(n=1))
 
 
 # --- promises and rivals ------------------------------------------------------------------------------------------------------------------
@@ -236,7 +273,7 @@ def test_promises_without_bins_chances_or_budgets():
 
 def rival(*rows):
     """(gate, k, rule, over_random, low, high)"""
-    return pd.DataFrame(rows, columns=["gate", "k", "rule", "over_random", "over_low", "over_high"]).assign(dataset="a")
+    return pd.DataFrame(rows, columns=["gate", "k", "rule", "over_random", "over_low", "over_high"]).assign(dataset="a", skip=0.5)
 
 
 def areas(*rows):
@@ -309,7 +346,24 @@ def test_the_lossless_figure_is_made_and_unmade(h, d, said):
 
 
 def test_an_oracle_that_skips_nothing_is_told():
-    assert "not even an oracle's choice" in promises.lossless_words(lossless((-1, 1), (-1, 1), skip=0.0))
+    table = lossless((-1, 1), (-1, 1), skip=0.0)
+    refused, partly = (cells(("a", 5, "coverage", 0.0, 0.0, 0.0, 0.0, -0.9)).assign(refused=n) for n in (5, 4))
+    assert promises.lossless_words(table, refused) == "On a (K 5) no training question was harmed, so every fold refused and the old recipe claims nothing."
+    for other in (None, partly, refused.assign(k=1), refused.assign(dataset="b")):  # here the table cannot tell which of the two it was
+        assert promises.lossless_words(table, other).endswith("harmed no training question, and such a fold refuses, or no threshold was lossless.")
+
+
+def test_where_nothing_was_skipped_nothing_was_spent_and_no_rival_is_beaten():
+    row = ("budget 1", 1.0, 0.0, 0.0, 0.0, 0.5, 0.4, 0.6, 0.5)
+    idle, spent = harms(row, ("budget 2", 2.0, *row[2:])), harms(row, ("budget 2", 2.0, 1.5, 1.0, -1.0, *row[5:]))
+    said = plain(promises.promise_words(idle, bins()))
+    assert said.startswith("- Nothing was skipped under any budget, so none was spent.\n- Platt") and "promised" not in said
+    said = plain(promises.promise_words(spent, bins()))
+    assert said.startswith("- Under the 1 pp budget nothing was skipped, so none of it was spent.\n- The 2 pp budget promised 1.50 pp of harm")
+    table = rival(("learned", 1, "coverage", 0.0, 0.0, 0.0), ("learned", 1, "budget 1", 2.0, 1.0, 3.0))
+    assert promises.rivals_words(table.assign(skip=0.0), areas()) == "Nothing was skipped, so no rival is beaten."
+    said = promises.rivals_words(table.assign(skip=[0.0, 0.4]), areas())
+    assert said.startswith("- The coverage rule skipped nothing, so it beats no rival.\n- Against as many skips at random, the 1 pp budget is surely better in 1")
 
 
 def leaks(*rows):
