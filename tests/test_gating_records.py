@@ -396,7 +396,7 @@ def test_missing_truncated_and_other_files(folder, which):
     ("candidates", cell(0, "score_h", "inf"), "row 1"), ("candidates", cell(0, "score_v", "high"), "row 1"), ("candidates", cell(0, "score_h", ""), "row 1"),
     ("candidates", cell(0, "score_r", "NaN"), "row 1"), ("candidates", cell(0, "overlap", ""), "row 1"), ("candidates", cell(0, "title_key", ""), "row 1"),
     ("candidates", cell(3, "doc_id", ""), "row 4"), ("candidates", cell(0, "rank_r", "2"), "candidates: the ranks of .*do not count 1, 2, 3"),
-    ("candidates", lambda r: r.assign(rank_r="", score_r=""), "d-questions.csv.gz: .*no list R"),
+    ("candidates", lambda r: r.assign(rank_r="", score_r=""), "d-questions.csv.gz: .*no list by the reranker"),
     ("candidates", lambda r: r.assign(score_h=r["score_h"].astype(float) * 3), "do not belong together"),
     ("candidates", lambda r: r.assign(title_key="same"), "do not belong together"),
 ])

@@ -194,7 +194,7 @@ def test_a_row_of_deep_scores_that_cannot_be_is_named(tmp_path, column, value):
 
 
 def test_more_relevant_candidates_than_a_question_has_cannot_be(tmp_path):
-    with pytest.raises(ValueError, match="line 2: .*n_gold counts the relevant"):
+    with pytest.raises(ValueError, match="line 2: .*n_gold counts its relevant"):
         read_scores(scores_file(tmp_path, put_in("grade", 1)))
 
 
