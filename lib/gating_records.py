@@ -13,7 +13,7 @@ import argparse
 import gzip
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -144,6 +144,17 @@ def check_absent(folder: str | Path, names: Sequence[str], replace: bool) -> Non
 
 def run(given: argparse.Namespace) -> str:
     """Read or generate, rank, rerank, write; what was done, in a sentence."""
+    _, tables = asked_of(given, file_names, "question set")  # refused before hours of scoring
+    questions, candidates = recorded(tables(), Store(), given.vectors)
+    names = write(questions, candidates, given.out)
+    return f"{len(questions)} questions, {len(candidates)} candidates in {' and '.join(p.name for p in names)}"
+
+
+def asked_of(given: argparse.Namespace, files_of: Callable[[str], Sequence[str]], what: str) -> tuple[str, Callable[[], dict[str, pd.DataFrame]]]:
+    """(the data set's name, what reads or generates its tables) of the arguments of ``parser_of``; ``files_of``: the files that will be written, by name.
+
+    Raises ValueError for arguments that ask for nothing or for two things, a folder that cannot be written to, and files that are there.
+    """
     from lib.viability_run import check_folder  # it takes a second
 
     for name in ("world", "documents"):
@@ -152,16 +163,14 @@ def run(given: argparse.Namespace) -> str:
     if bool(given.world) == any(files) or any(files) and not all(files):
         raise ValueError("name a corpus by --corpus, --questions and --supporting, or ask for a generated one by --world N")
     name = given.dataset if given.dataset is not None else "world" if given.world else "corpus"
-    check_folder(given.out, files, file_names(name), "question set")  # before hours of scoring
-    check_absent(given.out, file_names(name), given.replace)
-    tables = world_tables(given.world, given.documents, dataset=name) if given.world else corpus_tables(*files, name)
-    questions, candidates = recorded(tables, Store(), given.vectors)
-    names = write(questions, candidates, given.out)
-    return f"{len(questions)} questions, {len(candidates)} candidates in {' and '.join(p.name for p in names)}"
+    check_folder(given.out, files, files_of(name), what)
+    check_absent(given.out, files_of(name), given.replace)
+    return name, lambda: world_tables(given.world, given.documents, dataset=name) if given.world else corpus_tables(*files, name)
 
 
-def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m lib.gating_records", description=__doc__.split("\n")[0])
+def parser_of(module: str, about: str, out: str) -> argparse.ArgumentParser:
+    """The arguments that name a corpus or a world, and the folder (``out`` says of what) to write to."""
+    parser = argparse.ArgumentParser(prog=f"python -m {module}", description=about)
     told = {"corpus": "JSON or JSON lines: title, text", "questions": "id or _id, question", "supporting": "_id, type, supporting_facts, answer"}
     for name, fields in told.items():
         parser.add_argument(f"--{name}", type=Path, help=fields)
@@ -170,8 +179,12 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--world", type=int, default=0, help="questions at each of 1, 2 and 3 hops of a generated world")
     parser.add_argument("--documents", type=int, default=3000, help="passages of the world, a multiple of 6 (default 3000)")
     parser.add_argument("--vectors", type=Path, default=CACHE)
-    parser.add_argument("--out", required=True, help="folder of the two files")
-    given = parser.parse_args(arguments)
+    parser.add_argument("--out", required=True, help=out)
+    return parser
+
+
+def main(arguments: list[str]) -> int:
+    given = parser_of("lib.gating_records", __doc__.split("\n")[0], "folder of the two files").parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     logging.getLogger("httpx").setLevel(logging.WARNING)
     try:

@@ -7,7 +7,6 @@ FOLDER gets <dataset>-lists.csv.gz, rows of lib.graph_list_table.compared withou
 """
 from __future__ import annotations
 
-import argparse
 import gzip
 import logging
 import sys
@@ -18,13 +17,12 @@ import numpy as np
 import pandas as pd
 
 from lib import gating_files, graph_list, graph_list_table, retrieval
-from lib.gating_records import ENDS, check_absent, corpus_tables, file_names, world_tables
+from lib.gating_records import ENDS, asked_of, file_names, parser_of
 from lib.records import DataError
 from lib.store import StoreError
 from lib.tables import ROOT, write_atomically
 from lib.vectors import CACHE, DIMENSIONS
 from lib.weights import WeightsError
-from lib.whole import check_whole
 
 END = "-lists.csv.gz"
 COLUMNS = graph_list_table.COLUMNS[1:]
@@ -100,31 +98,12 @@ def _wrong(rows: pd.DataFrame) -> np.ndarray:
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m lib.graph_list_records", description=__doc__.split("\n")[0])
-    told = {"corpus": "JSON or JSON lines: title, text", "questions": "id or _id, question", "supporting": "_id, type, supporting_facts, answer"}
-    for name, fields in told.items():
-        parser.add_argument(f"--{name}", type=Path, help=fields)
-    parser.add_argument("--replace", action="store_true", help="write over files of this data set that are there")
-    parser.add_argument("--dataset", help="its name in every table and in the file names (default world or corpus)")
-    parser.add_argument("--world", type=int, default=0, help="questions at each of 1, 2 and 3 hops of a generated world")
-    parser.add_argument("--documents", type=int, default=3000, help="passages of the world, a multiple of 6 (default 3000)")
-    parser.add_argument("--vectors", type=Path, default=CACHE)
-    parser.add_argument("--out", required=True, help="folder of the file")
-    from lib.viability_run import check_folder  # it takes a second
-
-    given = parser.parse_args(arguments)
+    given = parser_of("lib.graph_list_records", __doc__.split("\n")[0], "folder of the file").parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     logging.getLogger("httpx").setLevel(logging.WARNING)
-    files = [given.corpus, given.questions, given.supporting]
     try:
-        check_whole("--world", given.world, 0)
-        check_whole("--documents", given.documents, 1)
-        if bool(given.world) == any(files) or any(files) and not all(files):
-            raise ValueError("name a corpus by --corpus, --questions and --supporting, or ask for a generated one by --world N")
-        name = given.dataset if given.dataset is not None else "world" if given.world else "corpus"
-        check_folder(given.out, files, [file_names(name)[0].removesuffix(ENDS["questions"]) + END], "measure")  # before an hour of parsing
-        check_absent(given.out, [file_names(name)[0].removesuffix(ENDS["questions"]) + END], given.replace)
-        rows = measured(world_tables(given.world, given.documents, dataset=name) if given.world else corpus_tables(*files, name), given.vectors)
+        name, tables = asked_of(given, lambda named: [file_names(named)[0].removesuffix(ENDS["questions"]) + END], "measure")  # before an hour of parsing
+        rows = measured(tables(), given.vectors)
         print(f"{len(rows)} rows in {write(rows, name, given.out).name}")
     except (ValueError, OSError, DataError, WeightsError, StoreError) as error:
         print(f"error: {error}", file=sys.stderr)
