@@ -54,11 +54,3 @@ def _side(rankings: pd.DataFrame, name: str, scope: str, side: str) -> pd.DataFr
 def as_rankings(pooled: pd.DataFrame, name: str = FUSED, scope: str = "pooled") -> pd.DataFrame:
     """The pool as rows of the rankings table, so that ``lib.rerankers_lists`` can rerank it; score: minus the rank."""
     return pooled[QUESTION].assign(scope=scope, ranker=name, rank=pooled["rank"], doc_id=pooled["doc_id"], score=-pooled["rank"].astype(float))
-
-
-def pair_counts(pooled: pd.DataFrame, first: int = FIRST) -> pd.DataFrame:
-    """What reranking the pools costs, a row a data set: questions, pairs (passages the reranker reads), pairs_each, shared (share of pairs in both lists' first
-    ``first``)."""
-    both = (pooled["rank_h"].astype(float) <= first) & (pooled["rank_v"].astype(float) <= first)
-    found = pooled.assign(both=both).groupby("dataset").agg(questions=("qid", "nunique"), pairs=("doc_id", "size"), shared=("both", "mean"))
-    return found.assign(pairs_each=found["pairs"] / np.maximum(found["questions"], 1)).reset_index()[["dataset", "questions", "pairs", "pairs_each", "shared"]]

@@ -19,9 +19,6 @@ def test_pool_by_hand():
     assert found["doc_id"].tolist() == ["c", "a", "b", "x"] and found["rank"].tolist() == [1, 2, 3, 4]
     assert found["rank_h"].tolist()[:3] == [3, 1, 2] and found["rank_v"].tolist()[:2] == [1, 4]
     assert found["rank_h"].isna().tolist() == [False, False, False, True]
-    counts = pool_union.pair_counts(found, 2).iloc[0]
-    assert (counts["questions"], counts["pairs"], counts["pairs_each"], counts["shared"]) == (1, 4, 4.0, 0.0)
-    assert pool_union.pair_counts(pool_union.pool(lists(), 4), 4)["shared"].iat[0] == pytest.approx(2 / 6)
 
 
 def test_pool_ignores_the_order_of_rows_and_says_what_is_missing():
